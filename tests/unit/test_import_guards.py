@@ -280,7 +280,7 @@ CHATS: list[Chat] = [
                 NAMED,
                 event("m1", 1, body="One"),
                 event("m0", 0, body="Zero"),
-                edit("e1", 2, "Two"), edit("e2", 3, "Three"), edit("e3", 4, "Mine", "@eve:x"),
+                edit("e1", 2, "Two"), edit("e2", 3, "Three"), edit("e3", 1, "Mine", "@eve:x"),
                 event("m2", 5, body="> wise\nwords"),
                 event("m3", 6, "@bot:x", msgtype="m.notice", body="Noted."),
             ],

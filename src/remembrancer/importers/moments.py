@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
-from remembrancer.importers.parse import in_years
+from remembrancer.importers.parse import in_years, invalid
 
 _MILLISECONDS: Final = 1e11
 """Numbers from here on are milliseconds: as seconds they lie after the year 5000."""
@@ -22,6 +22,14 @@ def moment(value: object) -> datetime | None:
         return datetime.fromtimestamp(value / 1000 if value >= _MILLISECONDS else value, UTC)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def milliseconds(value: int, where: str) -> datetime:
+    """Return a time in milliseconds since 1970; raise ``InvalidInput`` if it is none."""
+    at = moment(value / 1000)
+    if at is None:
+        raise invalid(where, "is not a time in milliseconds since 1970")
+    return at
 
 
 def _storable(at: datetime | None) -> datetime | None:

@@ -13,9 +13,9 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
-from remembrancer.importers.moments import moment
+from remembrancer.importers.moments import milliseconds
 from remembrancer.importers.options import Account, Options
-from remembrancer.importers.parse import Notes, Record, invalid, record
+from remembrancer.importers.parse import Notes, Record, record
 from remembrancer.importers.turns import storable
 from remembrancer.text import Key
 
@@ -127,10 +127,7 @@ def _turn(
     names: Mapping[str, str],
     where: str,
 ) -> tuple[int, Turn]:
-    at = moment(event.origin_server_ts / 1000)
-    if at is None:
-        position = f"{where}, event {event.event_id}, origin_server_ts"
-        raise invalid(position, "is not a time in milliseconds since 1970")
+    position = f"{where}, event {event.event_id}, origin_server_ts"
     content = edits.get((event.event_id, event.sender), event.content)
     kind = str(content.get("msgtype") or event.type)
     is_notice = kind == "m.notice"  # only programs write these
@@ -139,7 +136,7 @@ def _turn(
         content=_content(content, kind, is_reply="m.in_reply_to" in event.relation()),
         sender=names[event.sender],
         platform_user_id=None if is_notice else event.sender,
-        sent_at=at,
+        sent_at=milliseconds(event.origin_server_ts, position),
         message_id=event.event_id,
     )
 

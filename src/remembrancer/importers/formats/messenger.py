@@ -21,7 +21,7 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, Member, find, note_unread, part_number
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
-from remembrancer.importers.moments import moment
+from remembrancer.importers.moments import milliseconds
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -180,16 +180,13 @@ def _turns(chat: _Chat, where: str, own: str, notes: Notes) -> Iterator[Turn]:
         if not message.sender_name:
             notes.skip("message without a sender")
             continue
-        at = moment(message.timestamp)
-        if at is None:
-            raise invalid(f"{position}, timestamp_ms", "is not a time in milliseconds since 1970")
         sender = label(chat.shown(message.sender_name))
         yield Turn(
             role=MessageRole.USER,
             content=joined(*_captions(message), *_words(message, chat)),
             sender=sender or None,
             platform_user_id=None if sender == label(own) or not sender else sender,
-            sent_at=at,
+            sent_at=milliseconds(message.timestamp, f"{position}, timestamp_ms"),
         )
 
 
