@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from exports import gemini_page, lines, saved, zipped
 
+from remembrancer import InvalidInput
 from remembrancer.importers import Options, open_export
 
 AT = "2026-02-01T10:00:00Z"
@@ -142,7 +143,7 @@ CHATS: list[Chat] = [
             codex(type="reasoning", role="assistant", content=[{"type": "text", "text": "Hm."}]),
             codex(role="assistant", content=[{"type": "output_text", "text": "Ah."}]),
         ),
-        ["# c||False", "u|None|None|[photo]\nHm?|0|10:00", "a|Codex|None|Ah.|0|10:00"],
+        ["# codex/c||False", "u|None|None|[photo]\nHm?|0|10:00", "a|Codex|None|Ah.|0|10:00"],
         {"assistant item": 1},
     ),
     (
@@ -167,7 +168,7 @@ CHATS: list[Chat] = [
             queued("h", origin="x"),
         ),
         [
-            "# s||False",
+            "# claude-code/s||False",
             "u|None|None|Look.\n[file: loom.pdf]|a|10:00",
             "a|Claude|None|I see.|b|10:00",
             "u|None|None|h|h|10:00",
@@ -182,7 +183,7 @@ CHATS: list[Chat] = [
         "gemini.json",
         [gemini("Hm?", "2026-02-02T00:30:00+01:00"), gemini("Old?", "0001-01-01T00:00:00+00:00")],
         [
-            "# 2026-02-01||True",
+            "# gemini/2026-02-01||True",
             "u|None|None|Hm?|2026-02-02T00:30:00+01:00 user|23:30",
             "a|Gemini|None|Ah.|2026-02-02T00:30:00+01:00 assistant|23:30",
         ],
@@ -195,7 +196,7 @@ CHATS: list[Chat] = [
             " than the third of that month?<br>1.2.2026 09:00:00 GMT-1<br><p>Ah.</p>"
         ),
         [
-            "# 2026-02-01||True",
+            "# gemini/2026-02-01||True",
             "u|None|None|At 3.5.2025 10:00:00?\nOr at 4.5.2025 10:00:00, which is a day later than"
             " the third of that month?|2026-02-01T09:00:00-01:00 user|10:00",
             "a|Gemini|None|Ah.|2026-02-01T09:00:00-01:00 assistant|10:00",
@@ -215,7 +216,7 @@ CHATS: list[Chat] = [
                 {"role": "assistant", "content": "Ah.", "created_at": AT},
             ],
         },
-        ["# Sam|Sam|True", "u|None|None|Hm?|0|10:00", "a|Sam|None|Ah.|0|10:00"],
+        ["# letta/Sam|Sam|True", "u|None|None|Hm?|0|10:00", "a|Sam|None|Ah.|0|10:00"],
         {"assistant message without words for the person": 1},
     ),
     (
@@ -226,8 +227,8 @@ CHATS: list[Chat] = [
         ],
         [
             "@ u",
-            *("# A|T|False", "u|None|u|Hm?|q|10:00", "a|m|None|Yes.|a|10:00"),
-            *("# B|T|False", "u|None|u|So?|q|10:00"),
+            *("# open-webui/A|T|False", "u|None|u|Hm?|q|10:00", "a|m|None|Yes.|a|10:00"),
+            *("# open-webui/B|T|False", "u|None|u|So?|q|10:00"),
         ],
         {"message of a branch that was not open": 1},
     ),
@@ -250,8 +251,9 @@ CHATS: list[Chat] = [
             ),
         },
         [
-            *("# A|T|False", "u|None|None|Hm?\n[photo]|q|10:00", "a|Claude|None|Yes.|a|10:02"),
-            *("# B|T|False", "u|None|None|So?|q|None"),
+            *("# librechat/A|T|False", "u|None|None|Hm?\n[photo]|q|10:00"),
+            "a|Claude|None|Yes.|a|10:02",
+            *("# librechat/B|T|False", "u|None|None|So?|q|None"),
         ],
         {"message of a branch that was not open": 2, "error message": 1},
     ),
@@ -267,7 +269,7 @@ CHATS: list[Chat] = [
             "settings.jsonl": lines({"theme": "dark"}),
         },
         [
-            "# Sera/a|Sera|True",
+            "# sillytavern/Sera/a|Sera|True",
             *("u|Ada|None|One.|0|10:00", "a|Sera|None|Two.|0|10:01", "a|Sera|None|Three.|0|10:02"),
         ],
         {"file without a chat": 1},
@@ -287,7 +289,7 @@ CHATS: list[Chat] = [
         },
         [
             "@ @zoe:x",
-            "# !r:x|Room|False",
+            "# matrix/!r:x|Room|False",
             *("u|Zoë|@zoe:x|Zero|m0|10:00", "u|Zoë|@zoe:x|Three|m1|10:01"),
             *("u|Zoë|@zoe:x|> wise\nwords|m2|10:05", "a|@bot:x|None|Noted.|m3|10:06"),
         ],
@@ -309,7 +311,7 @@ CHATS: list[Chat] = [
             ),
         },
         [
-            "# trio_1|Trio|True",
+            "# instagram/trio_1|Trio|True",
             *("u|Zoe|Zoe|Early|0|09:59", "u|Zoe|Zoe|[sticker]|0|10:00"),
             *("u|Zoe|Zoe|See l.example\nBoats|0|10:00", "u|Ada|None|C|0|10:00"),
             *("u|Zoe|Zoe|D|0|10:00", "u|Zoe|Zoe|E|0|10:00"),
@@ -324,7 +326,7 @@ CHATS: list[Chat] = [
                 {"senderName": "Zoe", "timestamp": MS, "text": "Ã© is two", "type": "text"}
             ],
         },
-        ["# messenger-encrypted|Zoe_1|True", "u|Zoe|Zoe|Ã© is two|0|10:00"],
+        ["# messenger/messenger-encrypted|Zoe_1|True", "u|Zoe|Zoe|Ã© is two|0|10:00"],
         {},
     ),
     (
@@ -337,7 +339,7 @@ CHATS: list[Chat] = [
                 SIGNAL | {"body": "Lost", "sender": "No-Sender"},
             ),
         },
-        ["# Zoe|Zoe|True", "u|Zoe|Zoe|Hi|0|10:00"],
+        ["# signal/Zoe|Zoe|True", "u|Zoe|Zoe|Hi|0|10:00"],
         {"call": 1, "message without a sender": 1},
     ),
     (
@@ -365,7 +367,7 @@ CHATS: list[Chat] = [
             frame(2, 7, chat=2, standardMessage={"text": {"body": "To all"}}),
         ),
         [
-            "# +31|Zo|True",
+            "# signal/+31|Zo|True",
             f"u|Zo|+31|@Zo and @Bo|{MS + 1000}-+31|10:00",
             f"u|Zo|+31|Nice|{MS + 2000}-+31|10:00",
             f"u|Zo|+31|🎻|{MS + 3000}-+31|10:00",
@@ -385,11 +387,11 @@ CHATS: list[Chat] = [
             mail("7", "10:06", "", ZOE, TWICE),
         )),
         [
-            "# 0@x|Tea|False",
+            "# email/0@x|Tea|False",
             *("u|Zoe|zoe@x|Early.|2@x|10:01", "u|Zoe|zoe@x|Late.|3@x|10:02"),
             "u|Zoe|zoe@x|Later.|4@x|10:03",
-            *("# 5@x||False", "u|Zoe|zoe@x|Listed.|5@x|10:04"),
-            *("# 7@x||False", "u|Zoe|zoe@x|Tea.|7@x|10:06"),
+            *("# email/5@x||False", "u|Zoe|zoe@x|Listed.|5@x|10:04"),
+            *("# email/7@x||False", "u|Zoe|zoe@x|Tea.|7@x|10:06"),
         ],
         {"newsletter or automatic message": 1},
     ),
@@ -406,7 +408,7 @@ def test_what_is_said(tmp_path: Path, chat: Chat) -> None:
     account = export.account()
     found = [f"@ {account.platform_user_id}"] if account else []
     for one in export.transcripts():
-        found.append(f"# {one.conversation}|{one.title}|{one.personal}")
+        found.append(f"# {one.platform}/{one.conversation}|{one.title}|{one.personal}")
         for turn in one.turns:
             who = f"{turn.role.value[0]}|{turn.sender}|{turn.platform_user_id}"
             found.append(f"{who}|{turn.content}|{turn.message_id or 0}|{clock(turn.sent_at)}")
@@ -416,6 +418,14 @@ def test_what_is_said(tmp_path: Path, chat: Chat) -> None:
 
 EDGE = {"source_node_uuid": "n", "created_at": AT}
 ITEM = {"key": "1", "created_at": AT}
+
+
+def test_one_name_does_not_tell_whose_chat_it_is(tmp_path: Path) -> None:
+    """Nobody is taken for the account because nobody else is there."""
+    alone = messenger({"content": "Hm?"}) | {"participants": [{"name": "Ada"}]}
+    export = open_export(saved(tmp_path / "message_1.json", alone))
+    with pytest.raises(InvalidInput, match="does not name its account"):
+        list(export.transcripts())
 
 
 def calendar(*events: str) -> str:
