@@ -23,6 +23,15 @@ _COUNT = text("""
 """)
 
 
+_HAS_USERS = text("SELECT EXISTS (SELECT FROM users WHERE merged_into IS NULL)")
+
+
+async def has_users(database: Database) -> bool:
+    """Say whether there is anybody: to count them all takes long in a large store."""
+    async with database.system() as connection:
+        return bool((await connection.execute(_HAS_USERS)).scalar_one())
+
+
 async def counts(database: Database) -> Counts:
     """Memories are the active ones. For admins only."""
     async with database.system() as connection:

@@ -449,6 +449,21 @@ def test_cache_of_nothing() -> None:
     assert asyncio.run(run(9)) == 2
 
 
+def test_cache_is_emptied_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another machine may have erased who asked, and cannot say so."""
+
+    async def run() -> int:
+        inner = Counting()
+        inner.leave.set()
+        cache = CachedQueries(inner, 9)
+        await cache.embed_query("a")
+        monkeypatch.setattr("remembrancer.embeddings.cache.LONGEST", -1.0)
+        await cache.embed_query("a")
+        return len(inner.calls)
+
+    assert asyncio.run(run()) == 2
+
+
 def test_cache_closes() -> None:
     """Closing stops work in progress and closes the embedder within."""
 

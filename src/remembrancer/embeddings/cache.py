@@ -1,14 +1,19 @@
 """A cache of query vectors."""
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from remembrancer.embeddings.base import Embedder, Vectors
 from remembrancer.embeddings.onnx import OnnxEmbedder
 from remembrancer.telemetry.spans import span
+
+LONGEST: Final = 600.0
+"""Seconds until the cache is emptied: another machine may have erased who asked."""
 
 
 class CachedQueries:
@@ -25,6 +30,7 @@ class CachedQueries:
         self._pending: dict[str, asyncio.Task[Vectors]] = {}
         self._mark: Path | None = None
         self._marked_at = 0
+        self._since = time.monotonic()
         self.name = inner.name
         self.dimensions = inner.dimensions
 
@@ -45,6 +51,7 @@ class CachedQueries:
 
     async def embed_query(self, text: str) -> Vectors:
         """Return the vector of a query, of length 1: shape (dimensions,)."""
+        self._expire()
         if (vector := self._vectors.get(text)) is not None:
             self._vectors.move_to_end(text)
             return vector
@@ -80,11 +87,17 @@ class CachedQueries:
         self.follow()
 
     def follow(self) -> None:
-        """Empty the cache if another process did so since the last call."""
+        """Empty the cache if another process did so since the last call, or if it is old."""
+        self._expire()
         with suppress(OSError):
             if self._mark is not None and (at := self._mark.stat().st_mtime_ns) != self._marked_at:
                 self._marked_at = at
                 self._vectors.clear()
+
+    def _expire(self) -> None:
+        if (now := time.monotonic()) - self._since > LONGEST:
+            self._since = now
+            self._vectors.clear()
 
     def _store(self, text: str, task: asyncio.Task[Vectors]) -> None:
         self._pending.pop(text, None)

@@ -8,7 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from remembrancer.access import Role
 from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
 from remembrancer.request_store import store_of, take_store, take_store_of_bearer
-from remembrancer.statistics import counts
+from remembrancer.statistics import has_users
 from remembrancer.web import languages
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
 from remembrancer.web.error_pages import kept_form, own_path, signed_out
@@ -122,6 +122,6 @@ async def set_language(request: Request, form: PostedForm) -> Response:
 @router.get("/")
 async def start_page(request: SessionRequest) -> Response:
     if request.actor.role is Role.ADMIN:
-        is_new = (await counts(request.app.database)).users == 0
+        is_new = not await has_users(request.app.database)
         return RedirectResponse("/start" if is_new else "/admin", status_code=303)
     return RedirectResponse(f"/people/{request.actor.require_user()}", status_code=303)
