@@ -43,6 +43,10 @@ MOST_ROWS: Final = 50_000
 """Rows of one batch."""
 
 
+MEMORIES: Final = ("memories", "versions", "items", "postings")
+"""The statements that store memories."""
+
+
 class PooledVectors:
     """An embedder of random vectors around those of real texts; a text always has the same."""
 
@@ -66,14 +70,17 @@ class Pools:
     """What texts and vectors are made of."""
 
     def __init__(self, directory: Path) -> None:
-        [file] = directory.glob("all-MiniLM-L6-v2*.sqlite")
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as cache:
-            stored = cache.execute("SELECT v FROM vectors ORDER BY digest").fetchall()
-        self.centres = np.array([np.frombuffer(v, dtype=np.float32) for (v,) in stored])
+        self.centres = self._centres(directory)
         noises = np.random.default_rng(1).standard_normal((NOISES, self.centres.shape[1]))
         self.noises = SPREAD * normalised(noises.astype(np.float32))
         chat = Chat(5)
         self.texts = [chat.line(least=3, most=8)[:-1] for _ in range(TEXTS)]
+
+    def _centres(self, directory: Path) -> Vectors:
+        [file] = directory.glob("all-MiniLM-L6-v2*.sqlite")
+        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as cache:
+            stored = cache.execute("SELECT v FROM vectors ORDER BY digest").fetchall()
+        return np.array([np.frombuffer(v, dtype=np.float32) for (v,) in stored])
 
     def embedder(self, inner: Embedder) -> PooledVectors:
         """Return the embedder of questions."""
@@ -96,7 +103,8 @@ class Filler:
             with cursor.copy("COPY growth_texts FROM STDIN") as copy:
                 for number, text in enumerate(pools.texts):
                     terms = analyse(text)
-                    copy.write_row((number, text, list(terms), list(terms.values())))
+                    words = " ".join(term for term, n in terms.items() for _ in range(n))
+                    copy.write_row((number, text, words, list(terms), list(terms.values())))
             for table, vectors in (("centres", pools.centres), ("noises", pools.noises)):
                 with cursor.copy(f"COPY growth_{table} FROM STDIN") as copy:
                     for number, vector in enumerate(vectors):
@@ -108,13 +116,20 @@ class Filler:
         self._run("people", first=first, last=last)
         return [user_id(number) for number in range(first, last + 1)]
 
-    def items(self, owners: Sequence[UUID], start: int, count: int, seed: int = 1) -> None:
-        """Give each owner ``count`` memories, from number ``start`` on."""
+    def items(
+        self,
+        owners: Sequence[UUID],
+        start: int,
+        count: int,
+        seed: int = 1,
+        parts: Sequence[str] = MEMORIES,
+    ) -> None:
+        """Give each owner ``count`` memories or messages, from number ``start`` on."""
         step = max(MOST_ROWS // len(owners), 1)
         for first in track(range(start, start + count, step), "filling"):
             part = {"start": first, "count": min(step, start + count - first), "seed": seed}
             self._run("batch", owners=list(owners), **part)
-            for table in ("memories", "versions", "items", "postings"):
+            for table in parts:
                 self._run(table)
             self.connection.execute("DROP TABLE growth_batch")
 
@@ -132,6 +147,10 @@ class Filler:
         tables = "recall_items", "postings", "memories"
         rows = {table: self.connection.execute(query, [table]).fetchone() for table in tables}
         return {table: float(row[0]) for table, row in rows.items() if row}
+
+    def fetch(self, name: str) -> list[Any]:
+        """Return the rows of a statement without values."""
+        return self.connection.execute(_STATEMENTS[name].replace("%%", "%")).fetchall()
 
     def _run(self, name: str, **binds: Any) -> None:
         psycopg.ClientCursor(self.connection).execute(_STATEMENTS[name], {**self._sizes, **binds})
