@@ -19,6 +19,7 @@ class ConversationRow:
     opened_by: UUID
     message_count: int
     summarised_to: int
+    is_behind: bool
     paused_at: datetime | None
     metadata: dict[str, Any]
     created_at: datetime

@@ -20,7 +20,7 @@ RECALLED = frozenset({MessageRole.USER, MessageRole.ASSISTANT})
 """Roles whose messages are recalled; prompts and tool output are not."""
 
 WINDOW = 20
-"""Messages of a conversation that an agent sees."""
+"""Messages of a conversation that an agent sees. `conversations.is_behind` has the same number."""
 
 
 def check_lengths(messages: Sequence[MessageCreate], *, batch: int, characters: int) -> None:

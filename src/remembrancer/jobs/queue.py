@@ -107,8 +107,8 @@ async def delete_old(
 
 async def erase(connection: AsyncConnection, conversation_ids: Sequence[UUID]) -> Counter[str]:
     """Delete the jobs of erased conversations; return the deleted rows by table."""
-    ids = {"ids": [str(conversation_id) for conversation_id in conversation_ids]}
-    return Counter(jobs=(await connection.execute(_sql("erase_of_conversations"), ids)).rowcount)
+    keys = {"keys": [f"{SUMMARISE}:{conversation_id}" for conversation_id in conversation_ids]}
+    return Counter(jobs=(await connection.execute(_sql("erase_of_conversations"), keys)).rowcount)
 
 
 async def note(

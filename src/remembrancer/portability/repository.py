@@ -24,7 +24,7 @@ _MEMORIES: Final = 100
 
 _OWNERS: Final = frozenset({"owner_id", "user_id", "opened_by", "created_by"})
 _INNER: Final = frozenset(
-    {"content_hash", "subject_key", "in_use", "hash", "shared_space_id", "merged_into"}
+    {"content_hash", "subject_key", "in_use", "is_behind", "hash", "shared_space_id", "merged_into"}
 )
 """Columns for look-ups."""
 

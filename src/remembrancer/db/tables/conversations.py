@@ -1,7 +1,16 @@
 """Conversations, their participants and messages, summaries, and frozen contexts."""
 
-from sqlalchemy import Boolean, CheckConstraint, Integer, LargeBinary, Text, Uuid
-from sqlalchemy import Index as UniqueIndex
+from sqlalchemy import (
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    Uuid,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 
 from remembrancer.db.tables import base
@@ -18,6 +27,14 @@ conversations = table(
     # An append changes the count under a row lock, so positions have no gaps. Messages up to
     # `summarised_to` are summarised, or have nothing to summarise.
     required(Integer, "message_count", "summarised_to", default="0"),
+    # More messages than a window without a summary. A column of its own, so that the index of it
+    # is not written with each message.
+    Column(
+        "is_behind",
+        Boolean,
+        Computed("message_count - summarised_to > 20", persisted=True),
+        nullable=False,
+    ),
     # Set while the conversation is not remembered.
     base.optional_instants("paused_at"),
     required(JSONB, "metadata", default="{}"),
@@ -30,6 +47,7 @@ conversations = table(
         "agent_id",
         where="platform_conversation_id IS NOT NULL",
     ),
+    base.index("ix_conversations_behind", "id", where="is_behind"),
 )
 
 participants = table(
@@ -60,6 +78,8 @@ messages = table(
     base.part_of("participants", owner_id="user_id", conversation_id="conversation_id"),
     base.one_of("role", "user", "assistant", "system", "tool"),
     base.one_of("visibility", "private", "shared"),
+    # Few pages, since messages lie in the order in which they were stored.
+    Index("ix_messages_created", "created_at", postgresql_using="brin"),
     base.index("ix_messages_position", "conversation_id", "position"),
     base.index("ix_messages_owner_position", "owner_id", "conversation_id", "position"),
     # Appends hold their conversation, so that the id is unique in it for all owners together.
@@ -87,7 +107,7 @@ chunks = table(
     base.part_of("participants", owner_id="user_id", conversation_id="conversation_id"),
     CheckConstraint("range_start <= range_end", name="range"),
     base.one_of("visibility", "private", "shared"),
-    UniqueIndex("uq_chunks_range", *_range, unique=True),
+    Index("uq_chunks_range", *_range, unique=True),
     base.index("ix_chunks_stale", "conversation_id", where="stale"),
 )
 
@@ -102,6 +122,7 @@ frozen_contexts = table(
     required(Integer, "budget", "tokens", "left_out"),
     required(LargeBinary, "digest"),
     base.given_instants("frozen_at"),
+    base.index(None, "conversation_id"),
 )
 
 _frozen = {name: name for name in ("owner_id", "conversation_id", "agent_id")}

@@ -6,10 +6,12 @@ from sqlalchemy import (
     Column,
     Computed,
     Float,
+    Index,
     Integer,
     LargeBinary,
     Text,
     Uuid,
+    text,
 )
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
@@ -96,6 +98,12 @@ memories = table(
         "expires_at",
         where="expires_at IS NOT NULL AND status <> 'forgotten'",
     ),
+    # Those that retention may erase, by their age.
+    Index(
+        "ix_memories_left",
+        text("(CASE WHEN forgotten_at IS NULL THEN updated_at ELSE forgotten_at END)"),
+        postgresql_where=text("status IN ('evicted', 'forgotten')"),
+    ),
 )
 
 # By message alone, since an erasure looks for the memories of all owners.
@@ -111,6 +119,7 @@ memory_versions = table(
     base.optional_instants("superseded_at", "valid_from", "valid_to"),
     _source(),
     base.part_of("memories", owner_id="owner_id", memory_id="id"),
+    base.index("ix_memory_versions_superseded", "superseded_at", where="superseded_at IS NOT NULL"),
     base.index("ix_memory_versions_message", "message_id", where=_of_messages),
 )
 

@@ -29,6 +29,7 @@ api_keys = table(
     base.optional_instants("expires_at", "revoked_at", "last_used_at"),
     base.one_of("role", "admin", "service", "user"),
     CheckConstraint("(role = 'user') = (user_id IS NOT NULL)", name="user"),
+    base.index(None, "user_id"),
 )
 
 # Of browsers, by the hash of their cookie. Without a key and a user it is an admin's, by a link.

@@ -7,7 +7,7 @@
 -- name: due
 SELECT c.id
   FROM conversations AS c
- WHERE CASE
+ WHERE c.is_behind AND CASE
            WHEN c.message_count - c.summarised_to > :messages THEN true
            WHEN c.message_count - c.summarised_to > :window_size THEN
                 (SELECT coalesce(sum(octet_length(m.content)), 0) / :bytes_a_token
@@ -51,7 +51,7 @@ SELECT EXISTS (
 -- name: unsummarised
 SELECT id AS conversation_id, message_count - :window_size - summarised_to AS messages
   FROM conversations
- WHERE message_count - :window_size > summarised_to
+ WHERE is_behind
  ORDER BY id;
 
 -- Chunks in order, without those to be made anew. Of the copies for several readers one is shown, the user's own if there is one.

@@ -26,7 +26,7 @@ UPDATE jobs.procrastinate_jobs SET scheduled_at = now()
 -- name: erase_of_conversations
 DELETE FROM jobs.procrastinate_jobs
  WHERE status <> 'doing'
-   AND args ->> 'conversation_id' = ANY (CAST(:ids AS text[]));
+   AND lock = ANY (CAST(:keys AS text[]));
 
 -- name: note
 INSERT INTO jobs.job_outcomes (job_id, reason, counts)

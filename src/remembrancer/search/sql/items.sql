@@ -148,12 +148,13 @@ RETURNING i.owner_id, i.id
 /*[noted changed*/ SELECT FROM changed /*]*/;
 
 -- name: reshare_memories
--- Only where visibility changes: it reads all postings of the owner.
 UPDATE postings AS p
-   SET shared_space_id = CASE WHEN i.visibility = 'shared' THEN i.space_id END
-  FROM recall_items AS i
- WHERE i.owner_id = :owner_id AND i.memory_id = ANY (CAST(:ids AS text[]))
-   AND p.owner_id = :owner_id AND p.item_id = i.id;
+   SET shared_space_id = i.shared_space_id
+  FROM (SELECT DISTINCT id, unnest(string_to_array(terms, ' ')) AS term,
+               CASE WHEN visibility = 'shared' THEN space_id END AS shared_space_id
+          FROM recall_items
+         WHERE owner_id = :owner_id AND memory_id = ANY (CAST(:ids AS text[]))) AS i
+ WHERE p.owner_id = :owner_id AND p.term = i.term AND p.item_id = i.id;
 
 -- name: return_items
 -- The item of a deleted version goes back to the version before if both have the same content.
@@ -191,14 +192,17 @@ RETURNING i.owner_id, i.id
 -- name: erase
 WITH items AS MATERIALIZED (
     /*[items*/
-    SELECT i.owner_id, i.id
+    SELECT i.owner_id, i.id, i.terms
       FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)
       JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id
     /*]*/
 ),
+-- By their terms: to find them by their item, all postings of the owner would be read.
 erased_postings AS (
-    DELETE FROM postings AS t USING items AS i
-     WHERE t.owner_id = i.owner_id AND t.item_id = i.id
+    DELETE FROM postings AS t
+     USING (SELECT DISTINCT owner_id, id, unnest(string_to_array(terms, ' ')) AS term
+              FROM items) AS i
+     WHERE t.owner_id = i.owner_id AND t.term = i.term AND t.item_id = i.id
     RETURNING 1
 ),
 erased_reembeddings AS (
@@ -219,14 +223,14 @@ SELECT (SELECT count(*) FROM erased_postings) AS postings,
        (SELECT count(*) FROM erased_items) AS recall_items;
 
 -- name: of_versions
-SELECT i.owner_id, i.id
+SELECT i.owner_id, i.id, i.terms
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[]), CAST(:versions AS int[]))
        AS k (owner_id, id, version)
   JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.memory_id = k.id
                         AND i.memory_version = k.version;
 
 -- name: of_sources
-SELECT i.owner_id, i.id
+SELECT i.owner_id, i.id, i.terms
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS uuid[])) AS k (owner_id, id)
   JOIN recall_items AS i ON i.owner_id = k.owner_id AND i.source_id = k.id;
 
