@@ -56,6 +56,7 @@ OF_USERS = {"users", "memory_preferences", "saved_filters", "undo_records"}
 """Tables that have nothing of nobody."""
 OF_SYSTEM = {"update": {"audit_log"}, "delete": {"audit_log", "users", "undo_records", "agents"}}
 """Tables with rows that a session adds, and only the system changes or removes."""
+COMPUTED = {"in_use", "is_behind"}
 PERSONS = {
     "owner_id", "user_id", "opened_by", "created_by", "invited_by", "actor_user_id",
     "target_owner_id", "memory_owner_id",
@@ -198,7 +199,7 @@ class World:
             ]
 
     def insert(self, table: str, row: Mapping[str, Any]) -> None:
-        kept = {name: value for name, value in row.items() if name != "in_use"}
+        kept = {name: value for name, value in row.items() if name not in COMPUTED}
         text = {name: str(v) if isinstance(v, UUID) else v for name, v in kept.items()}
         statement = SQL("{} ON CONFLICT DO NOTHING").format(_insertion(table, text))
         self.connection.execute(statement)
