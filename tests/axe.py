@@ -5,6 +5,7 @@ from typing import Any
 from axe_playwright_python.base import AXE_SCRIPT
 from fastapi import FastAPI, Response
 from playwright.async_api import Page
+from starlette.routing import Route
 
 PATH = "/axe.js"
 
@@ -15,7 +16,8 @@ def serve_axe(app: FastAPI) -> None:
     """Let the server have the script, which a browser then compiles once and not for each page."""
     headers = {"Cache-Control": "public, max-age=31536000, immutable"}
     script = Response(AXE_SCRIPT, media_type="text/javascript", headers=headers)
-    app.add_route(PATH, lambda _: script)
+    # Before the pages, which answer for every other path.
+    app.router.routes.insert(0, Route(PATH, lambda _: script))
 
 
 async def findings(page: Page) -> list[str]:
