@@ -250,7 +250,9 @@ async def _untouched(*addresses: str) -> None:
             for _ in range(2 * SESSIONS):
                 cursor = await connection.execute(
                     "SELECT coalesce(current_setting('app.role', true), ''),"
-                    " current_user = session_user, (SELECT count(*) FROM pg_prepared_statements),"
+                    " current_user = session_user,"
+                    # Those of a newer PgBouncer are its own.
+                    " (SELECT count(*) FROM pg_prepared_statements WHERE name !~ '^PGBOUNCER_'),"
                     " (SELECT count(*) FROM pg_listening_channels()),"
                     " (SELECT count(*) FROM pg_locks"
                     "   WHERE locktype = 'advisory' AND pid = pg_backend_pid())"

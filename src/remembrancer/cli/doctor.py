@@ -140,7 +140,9 @@ async def _server(app: Remembrancer) -> list[Finding]:
     kind = "embedded" if app.settings.database_url is None else "your server"
     way = "direct"
     if await app.database.is_pooled():
-        way = "through a pooler: no statement is prepared, a worker looks for jobs every 2 s"
+        way = "through a pooler: a worker looks for jobs every 2 s"
+        if not await app.database.is_prepared():
+            way += "; statements are not prepared, which PgBouncer 1.21 or newer can do"
     return [
         Finding(row.number >= 160000, "Postgres", f"{row.server} ({kind})"),
         Finding(row.vector is not None, "pgvector", row.vector or "not installed"),

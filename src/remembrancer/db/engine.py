@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from remembrancer import errors
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
 from remembrancer.db.cap import Cap
-from remembrancer.db.pipeline import is_pooled, pipelined
+from remembrancer.db.pipeline import new_session, pipelined, session_of
 from remembrancer.db.pool import Driver, Pool
 from remembrancer.db.rows import Binds
 from remembrancer.db.slow import SlowTrips, watched_cursor
@@ -66,6 +66,9 @@ say otherwise."""
 _BEGIN = NumberedSql("BEGIN", ())
 _ROLLBACK = NumberedSql("ROLLBACK", ())
 _COMMIT = text("COMMIT")
+_PREPARED = NumberedSql(
+    "SELECT name FROM pg_prepared_statements WHERE name LIKE 'remembrancer%'", ()
+)
 _PLAN_ANEW = text(f"SET LOCAL plan_cache_mode = {_SETTINGS['plan_cache_mode']}")
 _ACT_AS = "SELECT app_act_as(:user_id, :role) AS user_id"
 _ACT_BY_KEY = (
@@ -154,6 +157,29 @@ class Trip:
         return answers[: len(first)]
 
 
+def retries_deadlocks(service: type[T]) -> type[T]:
+    """Let the public methods of a service run again, as :func:`retries_deadlock` does."""
+    for name, method in list(vars(service).items()):
+        if iscoroutinefunction(method) and not name.startswith("_"):
+            setattr(service, name, retries_deadlock(method))
+    return service
+
+
+def retries_deadlock(
+    method: Callable[P, Awaitable[T]],
+) -> Callable[P, Awaitable[T]]:
+    """Run a method again that lost a deadlock: its transaction was undone as a whole."""
+
+    @wraps(method)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(DEADLOCK_TRIES - 1):
+            with suppress(errors.Deadlock):
+                return await method(*args, **kwargs)
+        return await method(*args, **kwargs)
+
+    return run
+
+
 class Database:
     """The connection pool, in a role that owns no table.
 
@@ -166,7 +192,7 @@ class Database:
         self.url = driver_url(url)
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
         self._engine = _create_engine(self.url, self._slow)
-        self._pool = Pool(self._engine, pool_size, self._slow, cap)
+        self._pool = Pool(self._engine, pool_size, self._set_up, cap)
         self._settings = _SETTINGS
         if make_url(url).username != APP_ROLE:
             self._settings = {**_SETTINGS, "role": APP_ROLE}
@@ -292,6 +318,7 @@ class Database:
         except (psycopg.Error, DBAPIError) as error:
             raise _translate(error) from error
 
+    @retries_deadlock
     async def one_round_trip(
         self, actor: Actor, *statements: Statement, system: bool = False
     ) -> list[Sequence[Any]]:
@@ -323,7 +350,24 @@ class Database:
     async def is_pooled(self) -> bool:
         """Whether a pooler stands between us and Postgres, such as PgBouncer."""
         async with self._pool.lend() as lent:
-            return is_pooled(lent.driver)
+            return session_of(lent.driver).is_pooled
+
+    async def is_prepared(self) -> bool:
+        """Whether statements stay prepared on a connection."""
+        async with self._pool.lend() as lent:
+            return session_of(lent.driver).most_prepared > 0
+
+    async def _set_up(self, driver: Driver) -> None:
+        """Look what a new connection leads to, and prepare statements where they stay prepared."""
+        session = new_session(driver, self._slow)
+        row = await (await driver.execute("SELECT pg_backend_pid()")).fetchone()
+        # A pooler makes up the process that it names at the login: each transaction may run in
+        # another one, which lacks what was prepared or has something else under its name.
+        session.is_pooled = row != (driver.pgconn.backend_pid,)
+        if not session.is_pooled:
+            driver.prepare_threshold = 2
+        elif not await _keeps_prepared(driver):
+            session.most_prepared = 0
 
     async def revision(self) -> str:
         """Return the revision of the schema."""
@@ -369,27 +413,15 @@ def _nothing(*_: object) -> None:
     """Add no statement to a trip."""
 
 
-def retries_deadlocks(service: type[T]) -> type[T]:
-    """Let the public methods of a service run again, as :func:`retries_deadlock` does."""
-    for name, method in list(vars(service).items()):
-        if iscoroutinefunction(method) and not name.startswith("_"):
-            setattr(service, name, retries_deadlock(method))
-    return service
-
-
-def retries_deadlock(
-    method: Callable[P, Awaitable[T]],
-) -> Callable[P, Awaitable[T]]:
-    """Run a method again that lost a deadlock: its transaction was undone as a whole."""
-
-    @wraps(method)
-    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        for _ in range(DEADLOCK_TRIES - 1):
-            with suppress(errors.Deadlock):
-                return await method(*args, **kwargs)
-        return await method(*args, **kwargs)
-
-    return run
+async def _keeps_prepared(driver: Driver) -> bool:
+    """Whether a pooler prepares statements for its clients where they run, under its own names."""
+    with suppress(psycopg.errors.DuplicatePreparedStatement):
+        async with driver.transaction():
+            [ours] = await pipelined(driver, [Statement(_PREPARED, {})])
+            for (name,) in ours:
+                await driver.execute(f"DEALLOCATE {name}".encode())
+        return not ours
+    return False
 
 
 def _driver_of(connection: AsyncConnection) -> Driver:

@@ -56,8 +56,9 @@ class Session:
         self, driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None = None
     ) -> None:
         self.slow = slow
-        self.most_prepared = 0
-        """None, until it is known that all trips reach the same process of Postgres."""
+        self.is_pooled = False
+        """Whether a pooler stands between us and Postgres, such as PgBouncer."""
+        self.most_prepared = MOST_PREPARED
         self._connection = driver.pgconn
         self._transformer = Transformer(driver.adapters)
         # By text and types of the values.
@@ -137,19 +138,13 @@ _sessions: Final[WeakKeyDictionary["psycopg.AsyncConnection[Any]", Session]] = W
 _numbers: Final = count()
 
 
-async def set_up(driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None) -> None:
-    """Set up a new connection: without a pooler, statements are prepared at their second use."""
+def new_session(driver: "psycopg.AsyncConnection[Any]", slow: SlowTrips | None) -> Session:
     session = _sessions[driver] = Session(driver, slow)
-    row = await (await driver.execute("SELECT pg_backend_pid()")).fetchone()
-    # A pooler makes up the process that it names at the login: transactions run in one or another,
-    # which lack what was prepared, or have something of others under its name.
-    if row == (driver.pgconn.backend_pid,):
-        session.most_prepared = MOST_PREPARED
-        driver.prepare_threshold = 2
+    return session
 
 
-def is_pooled(driver: "psycopg.AsyncConnection[Any]") -> bool:
-    return not _sessions[driver].most_prepared
+def session_of(driver: "psycopg.AsyncConnection[Any]") -> Session:
+    return _sessions[driver]
 
 
 async def pipelined(

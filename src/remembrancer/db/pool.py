@@ -4,7 +4,7 @@ SQLAlchemy's pool switches greenlets and rolls back for each use: longer than a 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -17,8 +17,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.util import greenlet_spawn
 
 from remembrancer.db.cap import Cap
-from remembrancer.db.pipeline import set_up
-from remembrancer.db.slow import SlowTrips
 from remembrancer.errors import DatabaseUnavailable, RemembrancerError
 from remembrancer.telemetry.spans import span
 
@@ -43,10 +41,14 @@ class Pool:
     """Lends up to ``size`` connections; they are opened when they are needed."""
 
     def __init__(
-        self, engine: AsyncEngine, size: int, slow: SlowTrips | None, cap: Cap | None = None
+        self,
+        engine: AsyncEngine,
+        size: int,
+        set_up: Callable[[Driver], Awaitable[None]],
+        cap: Cap | None = None,
     ) -> None:
         self._engine = engine
-        self._slow = slow
+        self._set_up = set_up
         self._cap = cap
         self._free = asyncio.Semaphore(size)
         self._idle: list[Lent] = []
@@ -128,9 +130,13 @@ class Pool:
     async def _connect(self) -> Lent:
         record = await greenlet_spawn(self._engine.sync_engine.raw_connection)
         driver = cast("Driver", record.driver_connection)
-        # BEGIN is ours: it travels with the first statement.
-        await driver.set_autocommit(True)
-        await set_up(driver, self._slow)
+        try:
+            # BEGIN is ours: it travels with the first statement.
+            await driver.set_autocommit(True)
+            await self._set_up(driver)
+        except BaseException:
+            await greenlet_spawn(record.invalidate)
+            raise
         return Lent(driver, record)
 
     async def _take_back(self, lent: Lent, *, usable: bool) -> None:
