@@ -37,6 +37,7 @@ ONLY_IN_THE_LIBRARY = {
     "host": "opens the other workspaces of this process",
     "turns": "runs jobs of all workspaces",
     "working": "runs jobs of all workspaces",
+    "workspaces.migrate": "the command line shows progress",
     "workspaces.recover": "servers end what a dead one began",
     "open": "opens the store; a client is constructed",
     "memories.in_conversation": "the memories of one conversation, for the pages",

@@ -210,8 +210,7 @@ class Remembrancer:
     def host(self) -> "Host[Remembrancer]":
         """The workspaces beside this one, which is the default one."""
         servers = Servers.of(self.settings, self.database.url)
-        most = self.settings.workspaces.opened
-        return Host(self, self.database, servers, self._open_beside, most)
+        return Host(self, self.database, servers, self._open_beside, self.settings.workspaces)
 
     @cached_property
     def _cap(self) -> Cap:

@@ -325,6 +325,9 @@ class WorkspaceSettings(BaseModel):
     """Connections of each workspace."""
     connections: int = Field(40, ge=2, le=10_000)
     """Connections of all workspaces together in each process, beside those of the default one."""
+    migrate_on_use: bool = True
+    """Whether an older workspace is migrated when somebody uses it; else it is refused until
+    ``remembrancer workspaces migrate`` has run."""
 
     @field_validator("servers")
     @classmethod

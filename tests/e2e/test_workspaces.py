@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx2
+import psycopg
 import pytest
 from fastapi import FastAPI
 from helpers import ADMIN, Api, Store, audit_lines, headers_of, person, rows
@@ -20,20 +21,26 @@ from test_no_oracle import MADE, UNKNOWN
 
 from remembrancer import Remembrancer, Role
 from remembrancer.client import AsyncClient
+from remembrancer.db import migrate
 from remembrancer.db.cap import Cap
-from remembrancer.errors import Conflict, DatabaseUnavailable, Forbidden, NotFound, Unauthenticated
+from remembrancer.errors import (
+    Conflict,
+    DatabaseUnavailable,
+    Forbidden,
+    NotFound,
+    Unauthenticated,
+    WorkspaceUnavailable,
+)
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.workspaces import service as services
 from remembrancer.workspaces import turns
-from remembrancer.workspaces.schemas import WorkspaceLimits
+from remembrancer.workspaces.schemas import NewWorkspace, WorkspaceLimits
 
 __all__ = ["rest"]  # a fixture
 
 
 @pytest.fixture
-async def host(
-    memory: Remembrancer, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Remembrancer]:
+async def host(memory: Remembrancer) -> AsyncIterator[Remembrancer]:
     """The host's own store, whose workspaces are dropped at the end."""
     yield memory
     await memory.host.close()
@@ -427,6 +434,85 @@ async def test_background_work_takes_turns(
     assert done.count("tenant-calm") == 4
     await host.workspaces.suspend(ADMIN, "tenant-busy")
     await host.turns.once()  # one that may not be used stops nobody
+
+
+def in_database(workspace: NewWorkspace, statement: str) -> list[Any]:
+    url = make_url(Store.url).set(database=workspace.database).render_as_string(False)
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def age(workspace: NewWorkspace) -> None:
+    """Bring a workspace back to an earlier schema."""
+    url = make_url(Store.url).set(database=workspace.database).render_as_string(False)
+    migrate.downgrade(url, "0028")
+    rows("UPDATE workspaces SET revision = '0028' WHERE name = %s", workspace.name)
+
+
+async def test_all_workspaces_are_migrated_the_canary_first(host: Remembrancer) -> None:
+    """A canary that fails stops the rest, another does not; a repeated call goes on."""
+    created = [await host.workspaces.create(ADMIN, f"tenant-{number}") for number in range(4)]
+    for workspace in created:
+        async with host.host.use(workspace.name) as store:
+            await person(store, f"Of {workspace.name}")
+    await host.host.close()
+    for workspace in created:
+        age(workspace)
+    in_the_way, out_of_it = "CREATE TABLE workspaces ()", "DROP TABLE workspaces"
+    in_database(created[2], in_the_way)
+    report = await host.workspaces.migrate(ADMIN, canary="tenant-2")
+    assert [(each.name, bool(each.reason)) for each in report.items] == [("tenant-2", True)]
+    assert not report.is_complete
+    assert rows("SELECT DISTINCT revision FROM workspaces") == [("0028",)]
+
+    seen: list[tuple[int, int]] = []
+    report = await host.workspaces.migrate(
+        ADMIN, on_progress=lambda done, total: seen.append((done, total))
+    )
+    failed = {each.name: each.reason for each in report.items if each.reason is not None}
+    assert list(failed) == ["tenant-2"], failed
+    assert (report.is_complete, seen) == (False, [(1, 4), (2, 4), (3, 4), (4, 4)])
+    in_database(created[2], out_of_it)
+    report = await host.workspaces.migrate(ADMIN)
+    assert ([each.name for each in report.items], report.is_complete) == (["tenant-2"], True)
+    report = await host.workspaces.migrate(ADMIN)
+    assert (report.items, report.is_complete) == ([], True)
+    for workspace in created:
+        async with host.host.use(workspace.name) as store:
+            people = (await store.users.list(ADMIN)).items
+            assert [user.display_name for user in people] == [f"Of {workspace.name}"]
+    with pytest.raises(NotFound):
+        await host.workspaces.migrate(ADMIN, canary="nobody")
+
+
+async def test_a_workspace_of_another_version_is_refused_and_others_are_served(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An older one is migrated when it is used; a newer one works if its schema says so."""
+    older, newer = [await host.workspaces.create(ADMIN, name) for name in ("tenant-1", "tenant-2")]
+    await host.host.close()
+    age(older)
+    monkeypatch.setattr(host.host, "_migrates", False)
+    with pytest.raises(WorkspaceUnavailable, match="workspaces migrate"):
+        await _use(host, "tenant-1")
+    await _use(host, "tenant-2")
+    monkeypatch.setattr(host.host, "_migrates", True)
+    await _use(host, "tenant-1")
+    assert rows("SELECT revision FROM workspaces WHERE name = 'tenant-1'") == [(migrate.newest(),)]
+
+    await host.host.close()
+    [(note,)] = in_database(newer, migrate.NOTE)
+    assert note == f"usable from {migrate.USABLE_FROM}"
+    in_database(newer, "UPDATE alembic_version SET version_num = '9999'")
+    rows("UPDATE workspaces SET revision = '9999' WHERE name = 'tenant-2'")
+    await _use(host, "tenant-2")  # the later revision only added
+    for unusable in ("'usable from 9999'", "NULL", "'something else'"):
+        await host.host.close()
+        in_database(newer, f"COMMENT ON TABLE alembic_version IS {unusable}")
+        with pytest.raises(WorkspaceUnavailable, match="newer version"):
+            await _use(host, "tenant-2")
+        await _use(host, "tenant-1")
 
 
 async def queue(host: Remembrancer, name: str, count: int) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from remembrancer.api.dependencies import App
 from remembrancer.api.endpoints import Router
 from remembrancer.app import Remembrancer
-from remembrancer.db.migrate import newest
+from remembrancer.db.migrate import is_usable
 from remembrancer.embeddings import CachedQueries
 from remembrancer.errors import DatabaseUnavailable, Unavailable
 from remembrancer.version import __version__
@@ -54,7 +54,7 @@ async def check_readiness(request: Request, app: App) -> Health:
 async def _database_reason(app: Remembrancer) -> str | None:
     try:
         async with asyncio.timeout(DATABASE_SECONDS):
-            revision = await app.database.revision()
+            schema = await app.database.revision()
     except (TimeoutError, DatabaseUnavailable):
         return "the database does not answer"
-    return None if revision == newest() else "the schema of the database is of another version"
+    return None if is_usable(*schema) else "the schema of the database is of another version"

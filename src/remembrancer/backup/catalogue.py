@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 from psycopg.sql import SQL, Identifier
@@ -12,6 +12,9 @@ from remembrancer.db.migrate import REVISION, VERSION_TABLE
 from remembrancer.db.sql import statement_text
 
 Connection = psycopg.Connection[Any]
+
+
+_REGISTRY: Final = "workspaces"
 
 
 def query(name: str) -> str:
@@ -69,11 +72,31 @@ def has_rows(connection: Connection, tables: Sequence[Table]) -> bool:
     return False
 
 
+def registry(connection: Connection) -> str:
+    """Return the rows of the registry of workspaces as JSON: no backup has any."""
+    is_there = "SELECT to_regclass(quote_ident(current_schema()) || %s)"
+    row = connection.execute(is_there, [f".{_REGISTRY}"]).fetchone()
+    if row is None or row[0] is None:
+        return "[]"
+    rows = SQL("SELECT coalesce(jsonb_agg(r), '[]')::text FROM {} AS r").format(
+        Identifier(_REGISTRY)
+    )
+    found = connection.execute(rows).fetchone()
+    return str(found[0]) if found else "[]"
+
+
+def fill_registry(connection: Connection, rows: str) -> None:
+    """Put rows of the registry back."""
+    table = Identifier(_REGISTRY)
+    statement = SQL("INSERT INTO {} SELECT * FROM jsonb_populate_recordset(NULL::{}, %s::jsonb)")
+    connection.execute(statement.format(table, table), [rows])
+
+
 def drop(connection: Connection, tables: Sequence[Table]) -> None:
     functions = [row[0] for row in connection.execute(query("functions"))]
     connection.execute("DROP SCHEMA IF EXISTS jobs CASCADE")
     names = [table.identifier for table in tables if table.schema != "jobs"]
-    names.append(Identifier("alembic_version"))
+    names += [Identifier("alembic_version"), Identifier(_REGISTRY)]
     connection.execute(SQL("DROP TABLE IF EXISTS {} CASCADE").format(SQL(", ").join(names)))
     for signature in functions:
         # The database quotes the signature. Some functions are dropped with a table.

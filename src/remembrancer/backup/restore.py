@@ -69,7 +69,9 @@ def _replace_store(
     # Processes that open the store wait, as for a migration.
     migrate.lock(connection)
     _check_unused(driver)
+    registry = "[]"
     if catalogue.revision(driver) is not None:
+        registry = catalogue.registry(driver)
         old_tables = catalogue.tables(driver)
         if not replace and catalogue.has_rows(driver, old_tables):
             raise Conflict("the database has a store already; replace it with --replace")
@@ -77,6 +79,8 @@ def _replace_store(
     migrate.upgrade(connection, archive.manifest.revision)
     _load(driver, archive, observer)
     migrate.upgrade(connection)
+    # Their databases are still there.
+    catalogue.fill_registry(driver, registry)
 
 
 def _check_unused(connection: Connection) -> None:

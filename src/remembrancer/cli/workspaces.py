@@ -1,4 +1,4 @@
-"""``workspaces``: create, list, limit, suspend and drop workspaces."""
+"""``workspaces``: create, list, limit, suspend, migrate and drop workspaces."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,13 +10,15 @@ from rich.text import Text
 
 from remembrancer.app import Remembrancer
 from remembrancer.cli.command import Output, command
+from remembrancer.cli.exit_codes import REFUSED
 from remembrancer.cli.options import Apply
-from remembrancer.cli.output import Rows, day, table
+from remembrancer.cli.output import Rows, day, progress, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.paging import all_items
 from remembrancer.settings import MAIN
 from remembrancer.text import plural
 from remembrancer.workspaces.schemas import NewWorkspace, Workspace, WorkspaceLimits
+from remembrancer.workspaces.service import MOST_AT_ONCE
 
 group = typer.Typer()
 
@@ -115,6 +117,41 @@ async def resume(app: Remembrancer, name: Name) -> Workspace:
       remembrancer workspaces resume acme
     """
     return await app.workspaces.resume(ADMIN, name)
+
+
+@command(group, json=True)
+async def migrate(
+    app: Remembrancer,
+    canary: Annotated[
+        str | None,
+        typer.Option(help="The workspace to begin with.", show_default="the first by name"),
+    ] = None,
+    at_once: Annotated[
+        int, typer.Option(min=1, max=MOST_AT_ONCE, help="How many side by side.")
+    ] = 4,
+) -> Output:
+    """Bring all workspaces to the schema of this version.
+
+    First one alone: if it fails, the others stay as they are. Run it again to go on.
+
+    Examples:
+      remembrancer workspaces migrate
+      remembrancer workspaces migrate --canary acme --at-once 8
+    """
+    with progress() as bar:
+        task = bar.add_task("Workspaces", total=None)
+        report = await app.workspaces.migrate(
+            ADMIN,
+            canary=canary,
+            at_once=at_once,
+            on_progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    failed = [f"{each.name}: {each.reason}" for each in report.items if each.reason is not None]
+    done = plural(len(report.items) - len(failed), "workspace")
+    text = f"{done} brought to the schema {report.revision}."
+    if not report.is_complete:
+        text = "\n".join([*failed, f"{text} The others are as before: run it again."])
+    return Output(report, text, code=0 if report.is_complete else REFUSED)
 
 
 @command(group, json=True)

@@ -76,7 +76,7 @@ _ACT_BY_KEY = (
     " CAST(:merged_ids AS uuid[])) AS user_id"
 )
 _REFUSED_KEY = "RK401"
-_REVISION = text("SELECT version_num FROM alembic_version")
+_REVISION = text("SELECT version_num, obj_description(tableoid, 'pg_class') FROM alembic_version")
 _READ_ONLY = "Read-only file system"
 """Postgres reports it as a missing privilege."""
 PLANNED_ONCE: Final = {"plan_cache_mode": "force_generic_plan"}
@@ -369,11 +369,11 @@ class Database:
         elif not await _keeps_prepared(driver):
             session.most_prepared = 0
 
-    async def revision(self) -> str:
-        """Return the revision of the schema."""
+    async def revision(self) -> tuple[str, str | None]:
+        """Return the revision of the schema, and the note of its upgrade."""
         async with self.system() as connection:
-            revision: str = (await connection.execute(_REVISION)).scalar_one()
-        return revision
+            revision, note = (await connection.execute(_REVISION)).one()
+        return revision, note
 
     async def _plan(self, sql: str, settings: Mapping[str, str]) -> str:
         """Return the generic plan of a statement."""

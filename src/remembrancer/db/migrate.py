@@ -1,6 +1,7 @@
 """Migrate a database to the current schema."""
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
@@ -23,7 +24,8 @@ VERSION_TABLE: Final = "SELECT to_regclass(quote_ident(current_schema()) || '.al
 REVISION: Final = "SELECT version_num FROM alembic_version"
 # The service may not enter the schema before the migration, so for it the next one is the current.
 _CURRENT: Final = """
-SELECT v.version_num FROM alembic_version AS v JOIN pg_class AS c ON c.oid = v.tableoid
+SELECT v.version_num, obj_description(v.tableoid, 'pg_class')
+  FROM alembic_version AS v JOIN pg_class AS c ON c.oid = v.tableoid
  WHERE c.relnamespace = (
        SELECT n.oid
          FROM regexp_split_to_table(replace(current_setting('search_path'), '"', ''), ', *')
@@ -36,8 +38,18 @@ _ONE_LOGIN = (
     "database_url logs in as the owner of the tables, who could switch row-level security off;"
     f" let it log in as {APP_ROLE}, and give database_owner_url the owner's address (see Deploy)"
 )
+USABLE_FROM: Final = "0029"
+"""The oldest revision whose code works with the newest schema: servers of both run side by side.
+
+A revision that only adds leaves it. One that changes what older code reads or writes raises it.
+"""
+_NOTE: Final = "usable from "
+NOTE: Final = "SELECT obj_description('alembic_version'::regclass, 'pg_class')"
+"""The note of an upgrade, which says from which revision on code works with the schema."""
 MIGRATIONS: Traversable = files("remembrancer.db") / "migrations"
 
+_ALEMBIC: Final = threading.Lock()
+"""Alembic knows one migration in a process."""
 # Two processes may start on an empty database: one migrates, the other waits.
 MIGRATION_LOCK = 6_148_914_691
 
@@ -47,7 +59,7 @@ def migrate(url: str, service_url: str | None = None) -> None:
 
     ``service_url`` is the address at which the service logs in, by default the owner's.
     """
-    if _is_current(service_url or url):
+    if is_usable_at(service_url or url):
         return
     with _owner(url) as engine:
         with engine.begin() as connection:
@@ -113,11 +125,21 @@ def _let_in(connection: Connection, owner: URL, service: URL) -> None:
         ) from error
 
 
-def _is_current(url: str) -> bool:
+def is_usable_at(url: str) -> bool:
+    """Return whether this code works with the store at an address."""
     # Without SQLAlchemy, and without the checks, which the migrations were made after.
     with suppress(psycopg.Error), psycopg.connect(libpq_url(url), connect_timeout=30) as connection:
-        return connection.execute(_CURRENT).fetchone() == (newest(),)
+        found = connection.execute(_CURRENT).fetchone()
+        return found is not None and is_usable(*found)
     return False
+
+
+def is_usable(revision: str, note: str | None) -> bool:
+    """Return whether this code works with a schema, given its revision and its note."""
+    if revision == newest():
+        return True
+    is_newer = not is_known(revision) and note is not None and note.startswith(_NOTE)
+    return is_newer and newest() >= str(note).removeprefix(_NOTE)
 
 
 def _check_found(service: psycopg.Connection[Any]) -> None:
@@ -143,8 +165,12 @@ def upgrade(connection: Connection, revision: str = "head") -> None:
     current = _revision(connection)
     if current == target:
         return
+    if current is not None and is_usable(current, connection.scalar(text(NOTE))):
+        return
     _check_known(current)
     _run("upgrade", connection, target)
+    if target == newest():
+        connection.execute(text(f"COMMENT ON TABLE alembic_version IS '{_NOTE}{USABLE_FROM}'"))
 
 
 def _check_known(current: str | None) -> None:
@@ -160,7 +186,7 @@ def _run(way: str, connection: Connection, revision: str) -> None:
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
-    with as_file(MIGRATIONS) as directory:
+    with _ALEMBIC, as_file(MIGRATIONS) as directory:
         config = Config()
         config.set_main_option("script_location", str(directory))
         config.attributes["connection"] = connection

@@ -4,17 +4,19 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
 from pydantic import SecretStr
 
-from remembrancer.db.engine import Database, service_url
-from remembrancer.db.migrate import newest
+from remembrancer.db.engine import Database, driver_url, service_url
+from remembrancer.db.migrate import is_known, is_usable_at, migrate, newest
 from remembrancer.errors import Forbidden, NotFound, Unavailable, WorkspaceUnavailable
 from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.periodic import Periodic
-from remembrancer.settings import Settings
+from remembrancer.settings import Settings, WorkspaceSettings
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import Servers
 from remembrancer.workspaces.rows import WorkspaceRow
@@ -46,12 +48,12 @@ class _Opened(Generic[Store]):
 class Host(Generic[Store]):
     """Lends the stores of workspaces; the default one is always open.
 
-    It keeps the ``most`` that were used last. What is in use stays open beyond that.
+    It keeps those ``opened`` that were used last. What is in use stays open beyond that.
     """
 
     def __init__(
         self, default: Store, database: Database, servers: Servers, open_store: OpenStore[Store],
-        most: int,
+        settings: WorkspaceSettings,
     ) -> None:  # fmt: skip
         self.servers = servers
         self.default = default
@@ -59,7 +61,8 @@ class Host(Generic[Store]):
         """Called with each store that is opened."""
         self._database = database
         self._open_store = open_store
-        self._most = most
+        self._most = settings.opened
+        self._migrates = settings.migrate_on_use
         self._opened: OrderedDict[str, _Opened[Store]] = OrderedDict()
         self._locks: dict[str, asyncio.Lock] = {}
         self._used: set[str] = set()
@@ -124,6 +127,8 @@ class Host(Generic[Store]):
     async def _open(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
         row = await self.find(name)
         _check(row, states)
+        if row.revision != newest():
+            row = await self._fitting(row)
         url = self.servers[row.server].service_url(row.database)
         async with AsyncExitStack() as stack:
             store = await stack.enter_async_context(self._open_store(row, url))
@@ -134,6 +139,34 @@ class Host(Generic[Store]):
             self._is_following = True
             self._following.start()
         return opened
+
+    async def _fitting(self, row: WorkspaceRow) -> WorkspaceRow:
+        """Migrate an older workspace, or see whether a newer one works with this code."""
+        server = self.servers[row.server]
+        if is_known(row.revision):
+            if not self._migrates:
+                raise WorkspaceUnavailable(
+                    f"the workspace has the schema {row.revision}, and this server has"
+                    f" {newest()}; run `remembrancer workspaces migrate`"
+                )
+            return await self.migrate(row)
+        if not await asyncio.to_thread(is_usable_at, server.service_url(row.database)):
+            raise WorkspaceUnavailable(
+                f"the workspace has the schema {row.revision} of a newer version; upgrade this"
+                f" server, which has {newest()}"
+            )
+        return row
+
+    async def migrate(self, row: WorkspaceRow, executor: Executor | None = None) -> WorkspaceRow:
+        """Bring a workspace to the current schema; several processes may do so at once."""
+        server = self.servers[row.server]
+        owner_url, url = server.owner_url_of(row.database), server.service_url(row.database)
+        await asyncio.get_running_loop().run_in_executor(
+            executor, migrate, driver_url(owner_url), driver_url(url)
+        )
+        async with self._database.system() as connection:
+            await repository.note_revision(connection, row.name, newest())
+        return replace(row, revision=newest())
 
     async def _follow(self) -> None:
         """Note what was used; let go of those whose place or state has changed."""
@@ -237,8 +270,3 @@ def _check(row: WorkspaceRow, states: tuple[str, ...]) -> None:
             WorkspaceState.DROPPING: "is being dropped",
         }
         raise WorkspaceUnavailable(f"the workspace {reasons.get(row.state, 'is active')}")
-    if row.revision != newest():
-        raise WorkspaceUnavailable(
-            f"the workspace has the schema {row.revision}, and this server has {newest()}; run"
-            " `remembrancer workspaces migrate`, or upgrade the server"
-        )

@@ -61,6 +61,11 @@ async def used(connection: AsyncConnection, since: datetime | None) -> Sequence[
     return list((await connection.execute(_sql("used"), {"since": since})).scalars())
 
 
+async def to_migrate(connection: AsyncConnection, revision: str) -> list[WorkspaceRow]:
+    """Return those that may be used and have an older schema, by name."""
+    return await all_rows(connection, WorkspaceRow, _sql("to_migrate"), {"revision": revision})
+
+
 async def note_uses(connection: AsyncConnection, names: Collection[str]) -> None:
     await connection.execute(_sql("note_uses"), {"names": list(names)})
 
@@ -82,7 +87,6 @@ async def change(
     holder: UUID | None = None,
     state: WorkspaceState | None = None,
     limits: WorkspaceLimits | None = None,
-    revision: str | None = None,
 ) -> WorkspaceRow | None:
     """Change a workspace; null if there is none, or somebody else than ``holder`` holds it."""
     binds = {
@@ -90,9 +94,12 @@ async def change(
         "holder": holder,
         "state": state,
         "limits": None if limits is None else limits.model_dump_json(),
-        "revision": revision,
     }
     return await first_row(connection, WorkspaceRow, _sql("change"), binds)
+
+
+async def note_revision(connection: AsyncConnection, name: str, revision: str) -> None:
+    await connection.execute(_sql("note_revision"), {"name": name, "revision": revision})
 
 
 async def remove(connection: AsyncConnection, name: str, holder: UUID) -> None:

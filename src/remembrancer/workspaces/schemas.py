@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field, field_validator
 
 from remembrancer.ids import DEFAULT_WORKSPACE
+from remembrancer.paging import Items
 from remembrancer.settings import MAIN, ServerName
 from remembrancer.validation import Input
 
@@ -84,3 +85,17 @@ class DropReceipt(BaseModel):
     memories: int
     messages: int
     bytes: int = Field(description="Size of its database.")
+
+
+class MigrationResult(BaseModel):
+    """How the migration of one workspace ended."""
+
+    name: str
+    reason: str | None = Field(description="Why it failed; null if it did not.")
+
+
+class MigrationReport(Items[MigrationResult]):
+    """The workspaces that had an older schema."""
+
+    revision: str = Field(description="The current schema.")
+    is_complete: bool = Field(description="False: some failed, or were left after the first did.")

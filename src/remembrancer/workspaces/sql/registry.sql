@@ -46,11 +46,19 @@ UPDATE workspaces SET holder = NULL, held_until = NULL WHERE name = :name AND ho
 UPDATE workspaces
    SET state = coalesce(:state, state),
        limits = coalesce(CAST(:limits AS jsonb), limits),
-       revision = coalesce(:revision, revision),
        changed_at = now()
  WHERE name = :name
    AND (holder IS NOT DISTINCT FROM CAST(:holder AS uuid) OR held_until < now())
 RETURNING id, name, server, database, state, revision, limits, created_at, used_at;
+
+-- name: note_revision
+UPDATE workspaces SET revision = :revision, changed_at = now() WHERE name = :name;
+
+-- name: to_migrate
+SELECT id, name, server, database, state, revision, limits, created_at, used_at
+  FROM workspaces
+ WHERE state IN ('active', 'suspended') AND revision < :revision
+ ORDER BY name;
 
 -- name: remove
 DELETE FROM workspaces WHERE name = :name AND holder = :holder;
