@@ -172,7 +172,7 @@ def test_notes_are_for_people(tmp_path: Path) -> None:
     records = [
         user(),
         talk(),
-        message("I keep bees."),
+        message("I keep bees.", metadata={"raw": "--> <b>"}),
         memory("Ada keeps bees in Gent.", category="hobby", associations=[edge]),
         memory("Ada: #1 [bees]", id="k2J4h6G8"),
         memory("Market: on Fridays", id="p1", place_id="x", kind="place"),
@@ -189,6 +189,7 @@ def test_notes_are_for_people(tmp_path: Path) -> None:
         assert "- '[[Ada 1 bees (k2J4h6G8)]]'" in note
         assert note.endswith("---\nAda keeps bees in Gent.\n")
         said = archive.read(archive.namelist()[1]).decode()
+        assert said.count("-->") == 1
         assert "**user**, 2026-05-01 11:30\n> I keep bees." in said
 
 

@@ -97,12 +97,12 @@ class Archive:
     """Unpacks files on request, in memory and within limits."""
 
     def __init__(self, path: Path, most: int | None = None) -> None:
-        self._path = path
         self._most = min(most or MAX_BYTES, MAX_BYTES)
         self.name = path.name
         try:
-            with zipfile.ZipFile(path) as archive:
-                entries = archive.infolist()
+            # It stays open: an archive of many notes is not looked through anew for each.
+            self._archive = zipfile.ZipFile(path)
+            entries = self._archive.infolist()
         except _BROKEN:
             raise invalid(self.name, "is a broken zip archive; download it again") from None
         if len(entries) > MAX_FILES:
@@ -137,7 +137,7 @@ class Archive:
         if entry.file_size > limit:
             raise _too_large(where, self._most)
         try:
-            with zipfile.ZipFile(self._path) as archive, archive.open(entry) as file:
+            with self._archive.open(entry) as file:
                 # What the archive says of sizes may be invalid, on purpose.
                 content = file.read(limit + 1)
         except _BROKEN:

@@ -22,7 +22,7 @@ PROFILE: Final = "Profile.md"
 CONVERSATIONS: Final = "Conversations"
 _MOST: Final = 500
 """Messages of a note."""
-_LONGEST: Final = 500_000
+_LONGEST: Final = 200_000
 """Characters of the messages of a note, before another one begins."""
 _TITLE: Final = 50
 _UNSAFE: Final = frozenset('\\/:*?"<>|#^[]%{}')
