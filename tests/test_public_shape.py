@@ -48,6 +48,7 @@ ONLY_IN_THE_LIBRARY = {
     "places.update": "the pages edit a place",
     "documents.add": "importers read other formats",
     "documents.count_new": "importers preview",
+    "documents.marks": "MCP tells its clients what has changed",
     "documents.page": "tools and pages show a document page by page",
     "facts.share": "review and chat commands copy a memory into a space",
     "facts.memories": "spaces.memories for the client",

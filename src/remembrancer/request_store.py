@@ -50,8 +50,8 @@ async def take_store_of_bearer(scope: Scope, secret: str) -> Remembrancer:
     return await take_store(scope, secret if secret.startswith(PREFIX) else "")
 
 
-def check_workspace(scope: Scope) -> None:
-    """Refuse a request to a workspace that is suspended, or asks too often.
+def check_workspace(scope: Scope, *, is_new: bool = True) -> None:
+    """Refuse a request to a workspace that is suspended, or asks too often, if it ``is_new``.
 
     Called once the key is known: strangers do not learn which workspaces there are.
     """
@@ -61,5 +61,5 @@ def check_workspace(scope: Scope) -> None:
     bind(workspace=store.workspace)
     host = scope["app"].state.memory.host
     host.check(store.workspace)
-    if most := host.limits(store.workspace).get("requests_per_minute"):
+    if is_new and (most := host.limits(store.workspace).get("requests_per_minute")):
         scope["app"].state.rate_limit.count(f"workspace {store.workspace}", most)

@@ -116,6 +116,8 @@ async def test_a_client_reads_every_resource(
         assert [one.name for one in templates] == [
             "memory-document-page",
             "memory",
+            "facts-of-category",
+            "place",
             "conversation-context",
         ]
 

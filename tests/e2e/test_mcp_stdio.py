@@ -6,14 +6,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from helpers import Api, careless
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp_types import ResourceTemplateReference, ResourceUpdatedNotification
 from serving import served
 from tool_walk import every_tool
 
@@ -24,16 +26,19 @@ from remembrancer.errors import ConfigurationError, DatabaseUnavailable
 from remembrancer.mcp.sources import Principal
 from remembrancer.mcp.stdio import open_lazily
 
+DOCUMENT = "remembrancer://document"
 QUIET = os.environ | {"REMEMBRANCER_LOG_LEVEL": "warning", "NO_COLOR": "1", "COLUMNS": "200"}
 PROGRAM = [sys.executable, "-m", "remembrancer"]
 
 
 @asynccontextmanager
-async def connected(*arguments: str, **environment: str) -> AsyncIterator[Client]:
+async def connected(
+    *arguments: str, how: Mapping[str, Any] = MappingProxyType({}), **environment: str
+) -> AsyncIterator[Client]:
     parameters = StdioServerParameters(
         command=PROGRAM[0], args=[*PROGRAM[1:], *arguments], env={**QUIET, **environment}
     )
-    async with Client(stdio_client(parameters)) as client:
+    async with Client(stdio_client(parameters), **how) as client:
         yield client
 
 
@@ -42,6 +47,11 @@ async def said(client: Client, name: str, **arguments: Any) -> str:
     assert not answer.is_error, answer.content[0].text
     text: str = answer.content[0].text
     return text
+
+
+async def next_change(changes: Any) -> Any:
+    async with asyncio.timeout(60):
+        return await anext(changes)
 
 
 async def test_it_shares_a_database_and_takes_it_over(tmp_path: Path) -> None:
@@ -63,8 +73,14 @@ async def test_it_shares_a_database_and_takes_it_over(tmp_path: Path) -> None:
             assert "I keep bees" in message.content.text
             with pytest.raises(MCPError, match="no such resource"):
                 await client.read_resource("remembrancer://elsewhere")
-            await asyncio.to_thread(owner.stop)
-            assert "I keep bees" in await said(client, "memory_recall", query="What do I keep?")
+            async with client.listen(resource_subscriptions=[DOCUMENT]) as changes:
+                await said(client, "add_to_memory", content="I row", category="hobby")
+                assert (await next_change(changes)).uri == DOCUMENT
+                await asyncio.to_thread(owner.stop)
+                found = await said(client, "memory_recall", query="What do I keep?")
+                assert "I keep bees" in found
+                # What happened while the database was away is not known.
+                assert (await next_change(changes)).uri == DOCUMENT
     finally:
         await asyncio.to_thread(owner.stop)
 
@@ -101,6 +117,34 @@ async def test_it_shows_what_a_server_shows_to_a_key(
         with pytest.raises(MCPError, match="no such tool"):
             await client.call_tool("explode", {})
         await every_tool(client)
+        async with client.listen(resource_subscriptions=[DOCUMENT]) as changes:
+            await memory.remember("Bob rows", user=bob)
+            await memory.remember("Ada rows", user=ada)
+            assert (await next_change(changes)).uri == DOCUMENT
+        answer = await client.complete(
+            ResourceTemplateReference(uri="remembrancer://memories/{memory_id}{?page}"),
+            {"name": "memory_id", "value": "plays the"},
+        )
+        assert answer.completion.total == 1
+        assert theirs.id not in answer.completion.values
+
+
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+async def test_older_clients_subscribe_to_a_process(database_url: str, tmp_path: Path) -> None:
+    """With the handshake, notifications come as they are."""
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            heard.put_nowait(message.params.uri)
+
+    how: dict[str, Any] = {"mode": "legacy", "message_handler": hear}
+    async with connected("--database-url", database_url, "mcp", how=how) as client:
+        assert client.server_capabilities.resources.subscribe
+        await client.session.subscribe_resource(DOCUMENT)
+        await said(client, "add_to_memory", content="I row", category="hobby")
+        async with asyncio.timeout(60):
+            assert await heard.get() == DOCUMENT
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:

@@ -3,7 +3,8 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -40,7 +41,7 @@ class Body:
         self.limit = front.limits.body_bytes
         if scope["path"].endswith(UPLOAD_PATH):
             self.limit = max(self.limit, front.limits.upload_bytes)
-        self._receive, self._front = receive, front
+        self._receive, self.front = receive, front
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         self._announced = int(announced) if announced.isdigit() else 0
         self._read, self._is_complete = 0, False
@@ -56,7 +57,7 @@ class Body:
             raise HTTPException(HUNG_UP, "the client hung up")
         self._check(self._read)
         self._is_complete = not message.get("more_body")
-        if self._is_complete and self._front.in_work > self._front.limits.requests_at_once:
+        if self._is_complete and self.front.in_work > self.front.limits.requests_at_once:
             # It was let in while others waited for their clients, and now all have come.
             raise HTTPException(503)
         return message
@@ -65,7 +66,7 @@ class Body:
         """Wait for the client, which counts for its time, and not as a request in work."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        self._front.in_work -= 1
+        self.front.in_work -= 1
         try:
             async with asyncio.timeout(self._seconds):
                 message = await self._receive()
@@ -74,10 +75,10 @@ class Body:
             reason = "the body came too slowly; send it again, faster or in parts"
             raise HTTPException(408, reason, {"Connection": "close"}) from None
         finally:
-            self._front.in_work += 1
+            self.front.in_work += 1
         size = len(message.get("body", b""))
         self._read += size
-        self._seconds += size / self._front.limits.body_rate - (loop.time() - begun)
+        self._seconds += size / self.front.limits.body_rate - (loop.time() - begun)
         return message
 
     def _check(self, size: int) -> None:
@@ -114,6 +115,17 @@ class Front:
 def allow_bytes(scope: Scope, limit: int) -> None:
     """Set the maximum bytes of a request's body. Its route does so before it reads any."""
     scope[_BODY].limit = limit
+
+
+@contextmanager
+def waiting(scope: Scope) -> Iterator[None]:
+    """Not count a request as in work while it waits for something to tell."""
+    front: Front = scope[_BODY].front
+    front.in_work -= 1
+    try:
+        yield
+    finally:
+        front.in_work += 1
 
 
 class RateLimit:

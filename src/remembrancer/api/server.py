@@ -32,7 +32,7 @@ from remembrancer.api import (
     workspaces,
 )
 from remembrancer.api.endpoints import completed
-from remembrancer.api.limits import Front, RateLimit
+from remembrancer.api.limits import Front, RateLimit, waiting
 from remembrancer.api.request_log import RequestLog
 from remembrancer.app import Remembrancer
 from remembrancer.fast_imports import uncollected
@@ -141,7 +141,9 @@ def create_app(memory: Remembrancer, shared: Path | None = None) -> FastAPI:
     app.state.rate_limit = RateLimit(limits.requests_per_minute, shared)
     app.state.sign_in_limit = RateLimit(limits.sign_ins_per_minute, shared, what="sign-ins")
     problems.install(app)
-    app.router.routes.append(NamedRoute("/mcp", McpEndpoint(memory), include_in_schema=False))
+    app.router.routes.append(
+        NamedRoute("/mcp", McpEndpoint(memory, waiting), include_in_schema=False)
+    )
     metadata = ResourceMetadata(memory)
     for path in ("", "/mcp"):
         route = NamedRoute(ResourceMetadata.PATH + path, metadata, include_in_schema=False)

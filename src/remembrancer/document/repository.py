@@ -7,8 +7,8 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Select, TextClause, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.access import Actor
-from remembrancer.db.rows import all_rows, one_row
+from remembrancer.access import Actor, viewer_binds
+from remembrancer.db.rows import TextRow, all_rows, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import memories, memory_versions
 from remembrancer.document.rows import NumbersRow
@@ -18,6 +18,7 @@ from remembrancer.memories.schemas import Status
 
 _COLUMN: Final = memories.c
 _OF_OTHERS: Final = statement("remembrancer.document", "sources", "of_others")
+_MARKS: Final = statement("remembrancer.document", "marks", "marks")
 _SHOWN: Final = (Status.ACTIVE.value, Status.INACTIVE.value)
 """Statuses of memories in the document."""
 
@@ -60,6 +61,18 @@ def _shown(actor: Actor) -> Select[Any]:
         .where(*_own(actor), _COLUMN.status.in_(_SHOWN))
         .order_by(_COLUMN.created_at, _COLUMN.id)
     )
+
+
+async def marks(
+    connection: AsyncConnection, actor: Actor, parts: Sequence[tuple[str, str]]
+) -> Sequence[str]:
+    """Return a mark of each part, a kind and a name of ``sql/marks.sql``."""
+    binds = {
+        "kinds": [kind for kind, _ in parts],
+        "names": [name for _, name in parts],
+        **viewer_binds(actor),
+    }
+    return [row.value for row in await all_rows(connection, TextRow, _MARKS, binds)]
 
 
 async def used_ids(connection: AsyncConnection, owner_id: UUID, ids: Sequence[str]) -> set[str]:

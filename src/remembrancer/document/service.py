@@ -70,6 +70,16 @@ class Documents:
         document = rules.document(rows, by_memory, numbers.updated_at or user.created_at)
         return with_facts(document.facts, rules.of_whole(document, numbers), number)
 
+    async def marks(self, actor: Actor, parts: Sequence[tuple[str, str]]) -> Sequence[str]:
+        """Return a mark of each part of what the actor sees: it changes when the part does.
+
+        A part is a kind and a name: ``document``, ``context``, ``memories`` and an id, ``facts``
+        and a category, ``places`` and a place id.
+        """
+        async with self._backend.database.transaction(actor) as (connection, actor):
+            await checks.check_exist(connection, actor)
+            return await repository.marks(connection, actor, parts)
+
     async def _note_read(self, actor: Actor, rows: Sequence[MemoryRow]) -> None:
         ids = [(row.owner_id, row.id) for row in rows]
         await self._backend.reads.note(actor, "memory.document", ids)

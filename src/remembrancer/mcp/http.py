@@ -1,6 +1,8 @@
 """Streamable HTTP at ``/mcp``: authenticated by API key, without sessions."""
 
-from functools import cached_property
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, aclosing, nullcontext
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -11,7 +13,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from remembrancer.access import Actor
 from remembrancer.app import Remembrancer
-from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
+from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
 from remembrancer.request_store import check_workspace, store_of, take_store_of_bearer
 from remembrancer.settings import ToolSet
 from remembrancer.validation import as_id, check_names
@@ -19,6 +21,8 @@ from remembrancer.validation import as_id, check_names
 if TYPE_CHECKING:
     from remembrancer.keys.tokens import UserTokens
 
+MOST_STREAMS: Final = 200
+"""Clients of a process that wait for changes at once."""
 _SOURCE = "remembrancer.mcp.source"
 
 
@@ -30,12 +34,19 @@ class McpEndpoint:
     chooses the tools.
     """
 
-    def __init__(self, app: Remembrancer) -> None:
+    def __init__(
+        self,
+        app: Remembrancer,
+        waiting: Callable[[Scope], AbstractContextManager[None]] = lambda _: nullcontext(),
+    ) -> None:
         self._app = app
+        self._waiting = waiting
+        """Entered by a request while it is not in work."""
+        self._streams = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        # A server without sessions has no streams to send.
+        # Streams are answers to requests; a server without sessions has no others.
         if request.method != "POST":
             raise HTTPException(405, "use POST for MCP", {"Allow": "POST"})
         _check_origin(request, self._app.settings.server.public_url)
@@ -48,7 +59,8 @@ class McpEndpoint:
         body = await request.body()
         from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
-        scope[_SOURCE] = StoreSource(store_of(scope), actor, tool_set)
+        source = StoreSource(store_of(scope), actor, tool_set, partial(self._ticks, request))
+        scope[_SOURCE] = source
         read = iter([{"type": "http.request", "body": body, "more_body": False}])
 
         async def receive_again() -> Message:
@@ -77,26 +89,64 @@ class McpEndpoint:
 
         return create_server(lambda context, request: request(context.request.scope[_SOURCE]))
 
-    async def _actor(self, request: Request) -> Actor:
-        kind, _, secret = request.headers.get("authorization", "").partition(" ")
-        has_secret = kind.lower() == "bearer" and secret.strip()
+    async def _ticks(self, request: Request) -> AsyncGenerator[Actor]:
+        """Yield who asks, for as long as they may and the server runs."""
+        from remembrancer.mcp.sources import ticks  # noqa: PLC0415 - as above
+
+        if self._streams >= MOST_STREAMS:
+            raise Unavailable("too many clients wait for changes; try again later")
+        server = getattr(request.app.state, "server", None)
+        self._streams += 1
         try:
-            if not has_secret:
+            with self._waiting(request.scope):
+                async with aclosing(ticks(partial(self._again, request))) as actors:
+                    async for actor in actors:
+                        if server is not None and server.should_exit:
+                            return
+                        yield actor
+        finally:
+            self._streams -= 1
+
+    async def _actor(self, request: Request) -> Actor:
+        caller = await self._caller(request)
+        request.app.state.rate_limit.count(str(caller.key_id or caller.user_id))
+        return _acting(request, caller)
+
+    async def _again(self, request: Request) -> Actor:
+        """Return who asks, if they still may: a request may last longer than its key."""
+        caller = await store_of(request.scope).keys.authenticate(
+            _secret(request) or "", entry_point="mcp"
+        )
+        check_workspace(request.scope, is_new=False)
+        return _acting(request, caller)
+
+    async def _caller(self, request: Request) -> Actor:
+        secret = _secret(request)
+        try:
+            if secret is None:
                 raise Unauthenticated("send an API key: Authorization: Bearer …")
-            store = await take_store_of_bearer(request.scope, secret.strip())
-            caller = await store.keys.authenticate(secret.strip(), entry_point="mcp")
+            store = await take_store_of_bearer(request.scope, secret)
+            caller = await store.keys.authenticate(secret, entry_point="mcp")
             check_workspace(request.scope)
         except (Unauthenticated, Forbidden) as error:
             if (tokens := self._app.keys.tokens) is not None:
                 kind = "insufficient_scope" if isinstance(error, Forbidden) else "invalid_token"
-                error.challenge = _challenge(tokens, request, kind if has_secret else None)
+                error.challenge = _challenge(tokens, request, kind if secret else None)
             raise
-        request.app.state.rate_limit.count(str(caller.key_id or caller.user_id))
-        agent_id = request.query_params.get("agent_id")
-        return caller.acting_for(
-            request.query_params.get("user_id"),
-            None if agent_id is None else as_id(agent_id, field="agent_id"),
-        )
+        return caller
+
+
+def _secret(request: Request) -> str | None:
+    kind, _, secret = request.headers.get("authorization", "").partition(" ")
+    return (secret.strip() or None) if kind.lower() == "bearer" else None
+
+
+def _acting(request: Request, caller: Actor) -> Actor:
+    agent_id = request.query_params.get("agent_id")
+    return caller.acting_for(
+        request.query_params.get("user_id"),
+        None if agent_id is None else as_id(agent_id, field="agent_id"),
+    )
 
 
 class ResourceMetadata:

@@ -1,18 +1,23 @@
 """The memory of another server, through its REST API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from remembrancer.access import Role
 from remembrancer.client import AsyncClient
 from remembrancer.context.schemas import Context, ContextQuery
 from remembrancer.document.schemas import MemoryDocument
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import InvalidInput, Unavailable
 from remembrancer.keys.schemas import KeyHolder
+from remembrancer.mcp import completion
+from remembrancer.mcp.completion import Choice
 from remembrancer.mcp.resources import Principal
-from remembrancer.mcp.sources import ListedTools, id_arguments
-from remembrancer.memories.schemas import MemoryHistory
+from remembrancer.mcp.sources import ListedTools, Wanted, id_arguments
+from remembrancer.memories.schemas import Category, MemoryHistory, MemoryPage
+from remembrancer.paging import LARGEST_PAGE
+from remembrancer.places.schemas import Place
 from remembrancer.settings import ToolSet
 from remembrancer.tools.registry import ToolAnswer
 from remembrancer.user_names import UserName
@@ -59,6 +64,57 @@ class RemoteSource:
     async def context(self, principal: Principal, query: ContextQuery) -> Context:
         user_id, agent_id = self._for(principal)
         return await self._client.conversations.context(query, user=user_id, agent=agent_id)
+
+    async def facts(self, principal: Principal, category: Category) -> MemoryPage:
+        user_id, agent_id = self._for(principal)
+        return await self._client.memories.list(
+            categories=[category], user=user_id, agent=agent_id, limit=LARGEST_PAGE
+        )
+
+    async def place(self, principal: Principal, place_id: str) -> Place:
+        user_id, agent_id = self._for(principal)
+        return await self._client.places.get(place_id, user=user_id, agent=agent_id)
+
+    async def choices(self, principal: Principal, argument: str) -> Sequence[Choice]:
+        client, limit = self._client, LARGEST_PAGE
+        user, agent = self._for(principal)
+        if argument == "memory_id":
+            found = await client.memories.list(user=user, agent=agent, limit=limit)
+            return completion.memories(found.items)
+        if argument == "agent_id":
+            return completion.agents((await client.agents.list(limit=limit)).items)
+        if user is None and self._trusted:
+            return ()
+        if argument == "place_id":
+            listed = await client.places.list(user=user, agent=agent, limit=limit)
+            return completion.places(listed.items)
+        talks = await client.conversations.list(user=user, agent=agent, limit=limit)
+        return completion.conversations(talks.items)
+
+    async def changes(self, wanted: Wanted) -> AsyncGenerator[Collection[str]]:
+        from mcp import Client, MCPError  # noqa: PLC0415 - for clients that subscribe
+        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
+        from mcp.client.subscriptions import (  # noqa: PLC0415
+            ListenNotSupportedError,
+            ResourceUpdated,
+            SubscriptionLost,
+        )
+
+        http = self._client.sender.client
+        ids = {"user_id": self._trusted and self._user_id, "agent_id": self._agent_id}
+        query = urlencode({name: str(id_) for name, id_ in ids.items() if id_})
+        transport = streamable_http_client(f"{http.base_url}mcp?{query}", http_client=http)
+        try:
+            async with (
+                Client(transport) as client,
+                client.listen(resource_subscriptions=list(wanted)) as updates,
+            ):
+                yield ()
+                async for event in updates:
+                    if isinstance(event, ResourceUpdated):
+                        yield [event.uri]
+        except (MCPError, ListenNotSupportedError, SubscriptionLost, ExceptionGroup):
+            raise Unavailable("the server tells no changes any more; subscribe again") from None
 
     def _for(self, principal: Principal) -> tuple[UUID | UserName | None, UUID | None]:
         return principal.user_id or self._user_id, principal.agent_id or self._agent_id

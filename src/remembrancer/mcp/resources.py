@@ -3,18 +3,19 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import UUID
 
 from remembrancer.access import as_user
 from remembrancer.errors import InvalidInput, NotFound
-from remembrancer.memories.schemas import MemoryHistory
+from remembrancer.memories.schemas import Category, MemoryHistory
 from remembrancer.user_names import UserName
 from remembrancer.validation import as_id
 
 SCHEME: Final = "remembrancer"
 DOCUMENT: Final = f"{SCHEME}://document"
 CONTEXT: Final = f"{SCHEME}://context"
+_NAMED: Final = ("memories", "facts", "places")
 PER_PAGE: Final = 50
 """Versions of a memory on one page."""
 MAX_PAGE: Final = 1_000_000
@@ -31,9 +32,9 @@ class Principal:
 @dataclass(frozen=True, slots=True)
 class ResourceRequest:
     kind: str
-    """``document``, ``context`` or ``memories``."""
+    """``document``, ``context``, ``memories``, ``facts`` or ``places``."""
     id: str = ""
-    """The id of a memory, or of the conversation of a context."""
+    """The id of a memory, a place, or the conversation of a context; the category of facts."""
     page: int = 1
     principal: Principal = Principal()
 
@@ -82,6 +83,18 @@ def templates(id_arguments: Collection[str]) -> list[Resource]:
             "A memory by its id of 8 characters, with versions (latest page first) and mentions.",
         ),
         Resource(
+            "facts-of-category",
+            f"{SCHEME}://facts/{{category}}{only}",
+            "Memories of a category",
+            "The newest 200 memories of a category, such as hobby, and how many there are.",
+        ),
+        Resource(
+            "place",
+            f"{SCHEME}://places/{{place_id}}{only}",
+            "Place",
+            "A place of the user by its place id.",
+        ),
+        Resource(
             "conversation-context",
             f"{SCHEME}://context/{{conversation_id}}{only}",
             "Stable context of a conversation",
@@ -91,6 +104,12 @@ def templates(id_arguments: Collection[str]) -> list[Resource]:
     ]
 
 
+def arguments(template: str) -> Collection[str]:
+    """Return the names of the arguments in the address of a template."""
+    parts = template.replace("{", "}").split("}")[1::2]
+    return [name for part in parts for name in part.removeprefix("?").split(",")]
+
+
 def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
     try:
         parts = urlsplit(uri)
@@ -98,8 +117,9 @@ def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
     except ValueError:
         raise NotFound("no such resource", field="uri") from None
     path = parts.path.removeprefix("/")
-    valid = {"document": not path, "context": True, "memories": bool(path)}
-    if parts.scheme != SCHEME or not valid.get(parts.netloc) or parts.fragment:
+    valid = {"document": not path, "context": True} | dict.fromkeys(_NAMED, bool(path))
+    is_text = uri.isprintable() and unquote(path).isprintable()
+    if parts.scheme != SCHEME or not valid.get(parts.netloc) or parts.fragment or not is_text:
         raise NotFound("no such resource", field="uri")
     for name in query:
         if name != "page" and name not in id_arguments:
@@ -108,6 +128,10 @@ def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
             )
     if parts.netloc == "context" and path:
         as_id(path, field="conversation_id")
+    if parts.netloc == "places":
+        path = unquote(path)
+    if parts.netloc == "facts" and path not in list(Category):
+        raise InvalidInput(f"must be one of {', '.join(Category)}", field="category")
     return ResourceRequest(
         parts.netloc,
         path,

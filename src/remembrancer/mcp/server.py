@@ -2,8 +2,9 @@
 
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 import mcp_types as protocol
@@ -15,10 +16,20 @@ from pydantic_core import to_json, to_jsonable_python
 from remembrancer import version
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.document.pages import page_of
-from remembrancer.errors import Forbidden, InvalidInput, NotFound, RemembrancerError, Unavailable
-from remembrancer.mcp import resources
+from remembrancer.errors import (
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    RemembrancerError,
+    Unauthenticated,
+    Unavailable,
+)
+from remembrancer.mcp import completion, resources
+from remembrancer.mcp.completion import Choice
 from remembrancer.mcp.resources import Principal, ResourceRequest
 from remembrancer.mcp.sources import Catalogue, Source
+from remembrancer.mcp.updates import ListenStream, Subscriptions
+from remembrancer.memories.schemas import Category
 from remembrancer.sanitizer import escaped_json, visible_json
 from remembrancer.settings import ToolSet
 from remembrancer.tools import sets as tool_sets
@@ -61,14 +72,26 @@ class Ask(Protocol[Asked_co]):
     ) -> Awaitable[Answer]: ...
 
 
-def create_server(ask: Ask[Source], catalogue: Ask[Catalogue] | None = None) -> Server[Any]:
+def create_server(
+    ask: Ask[Source],
+    catalogue: Ask[Catalogue] | None = None,
+    subscriptions: Subscriptions | None = None,
+) -> Server[Any]:
     """Return a server that answers each request from the source that ``ask`` knows.
 
-    Requests for lists are answered by ``catalogue``, if there is one.
+    Requests for lists are answered by ``catalogue``, if there is one. ``subscriptions`` are those
+    of one connection that stays open, for older clients.
     """
     _hide_content_in_logs()
     lists = catalogue or ask
-    return Server(
+
+    async def listen(
+        context: RequestContext, params: protocol.SubscriptionsListenRequestParams
+    ) -> protocol.SubscriptionsListenResult:
+        stream = ListenStream(context.session, context.request_id, params)
+        return await _safe(ask, lambda source, _: stream.run(source))(context, params)
+
+    server = Server(
         "remembrancer",
         title="Remembrancer",
         version=version.__version__,
@@ -81,8 +104,37 @@ def create_server(ask: Ask[Source], catalogue: Ask[Catalogue] | None = None) -> 
         on_read_resource=_safe(ask, _read_resource),
         on_list_prompts=_safe(lists, _list_prompts),
         on_get_prompt=_safe(ask, _get_prompt),
+        on_completion=_safe(ask, _complete),
+        on_subscriptions_listen=listen,
         # Without it the library lists the tools at every call to check headers.
         get_tool_input_schema=lambda _name: None,
+    )
+    if subscriptions is not None:
+        _serve_older_clients(server, ask, subscriptions)
+    return server
+
+
+def _serve_older_clients(
+    server: Server[Any], ask: Ask[Source], subscriptions: Subscriptions
+) -> None:
+    async def subscribe(
+        context: RequestContext, params: protocol.SubscribeRequestParams
+    ) -> protocol.EmptyResult:
+        async def begin(_source: Source, _: protocol.SubscribeRequestParams) -> None:
+            await subscriptions.subscribe(partial(ask, context), context.session, params.uri)
+
+        await _safe(ask, begin)(context, params)
+        return protocol.EmptyResult()
+
+    async def unsubscribe(
+        _: RequestContext, params: protocol.UnsubscribeRequestParams
+    ) -> protocol.EmptyResult:
+        await subscriptions.unsubscribe(params.uri)
+        return protocol.EmptyResult()
+
+    server.add_request_handler("resources/subscribe", protocol.SubscribeRequestParams, subscribe)
+    server.add_request_handler(
+        "resources/unsubscribe", protocol.UnsubscribeRequestParams, unsubscribe
     )
 
 
@@ -191,14 +243,51 @@ async def _get_prompt(
     )
 
 
+async def _complete(
+    source: Source, params: protocol.CompleteRequestParams
+) -> protocol.CompleteResult:
+    name, ids = params.argument.name, source.id_arguments
+    if isinstance(params.ref, protocol.PromptReference):
+        if params.ref.name != PROMPT:
+            raise NotFound(f"no such prompt; there is {PROMPT}", field="name")
+        names: Collection[str] = ("message", *ids)
+    else:
+        uri = params.ref.uri
+        if uri not in {template.uri for template in resources.templates(ids)}:
+            raise NotFound("no such template", field="uri")
+        names = resources.arguments(uri)
+    if name not in names:
+        field = resources.argument_name(name, "argument")
+        raise InvalidInput("is not an argument to complete here", field=field)
+    given: dict[str, Any] = dict((params.context and params.context.arguments) or {})
+    choices: Sequence[Choice] = ()
+    if name == "category":
+        choices = completion.CATEGORIES
+    elif name.endswith("_id") and name != "user_id":
+        choices = await source.choices(_principal(given, ids), name)
+    found = completion.matching(choices, params.argument.value)
+    return protocol.CompleteResult(
+        completion=protocol.Completion(
+            values=found[: completion.MOST_VALUES],
+            total=len(found),
+            has_more=len(found) > completion.MOST_VALUES,
+        )
+    )
+
+
 async def _read(source: Source, request: ResourceRequest) -> str:
     principal = request.principal
     if request.kind == "context":
         query = validate(ContextQuery, conversation_id=request.id or None)
         return (await source.context(principal, query)).stable.text
     if request.kind == "document":
-        page = page_of(await source.document(principal), request.page)
-        return escaped_json(to_json(page).decode())
+        document = page_of(await source.document(principal), request.page)
+        return escaped_json(to_json(document).decode())
+    if request.kind == "facts":
+        page = await source.facts(principal, Category(request.id))
+        return escaped_json(to_json(page, by_alias=True).decode())
+    if request.kind == "places":
+        return escaped_json(to_json(await source.place(principal, request.id)).decode())
     history = await source.history(principal, request.id)
     return escaped_json(to_json(resources.history_page(history, request.page)).decode())
 
@@ -293,7 +382,7 @@ def _tool_error(error: RemembrancerError) -> protocol.CallToolResult | None:
 
 def _code(error: RemembrancerError) -> int:
     internal = isinstance(error, Unavailable)
-    if isinstance(error, Forbidden):
+    if isinstance(error, Forbidden | Unauthenticated):
         return protocol.INVALID_REQUEST
     return protocol.INTERNAL_ERROR if internal else protocol.INVALID_PARAMS
 

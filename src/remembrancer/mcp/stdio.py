@@ -8,12 +8,17 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from importlib import import_module
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.extras import extra
 from remembrancer.fast_imports import uncollected
+from remembrancer.ids import new_uuid
 from remembrancer.mcp.sources import Catalogue, Source
+from remembrancer.telemetry.ids import bound
+
+if TYPE_CHECKING:
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 
 T = TypeVar("T")
 OpenSource = Callable[[], AbstractAsyncContextManager[Source]]
@@ -101,12 +106,25 @@ async def _answer(source: LazySource, catalogue: Catalogue | None) -> None:
     from mcp.server.stdio import stdio_server  # noqa: PLC0415
 
     from remembrancer.mcp.server import create_server  # noqa: PLC0415
+    from remembrancer.mcp.updates import Subscriptions  # noqa: PLC0415
 
     known = None if catalogue is None else lambda _context, request: request(catalogue)
-    server = create_server(lambda _context, request: source.ask(request), known)
+    subscriptions = Subscriptions()
+    server = create_server(lambda _context, request: source.ask(request), known, subscriptions)
+    server.middleware.append(_with_request_id)
     lines: Any = _Lines()
     async with stdio_server(stdin=lines) as (requests, answers):
-        await server.run(requests, answers, server.create_initialization_options())
+        try:
+            await server.run(requests, answers, server.create_initialization_options())
+        finally:
+            await subscriptions.close()
+
+
+async def _with_request_id(
+    ctx: "ServerRequestContext[Any, Any]", call_next: "CallNext"
+) -> "HandlerResult":
+    with bound(request_id=str(new_uuid())):
+        return await call_next(ctx)
 
 
 class _Lines:
