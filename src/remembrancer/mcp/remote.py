@@ -103,7 +103,8 @@ class RemoteSource:
         http = self._client.sender.client
         ids = {"user_id": self._trusted and self._user_id, "agent_id": self._agent_id}
         query = urlencode({name: str(id_) for name, id_ in ids.items() if id_})
-        transport = streamable_http_client(f"{http.base_url}mcp?{query}", http_client=http)
+        address = f"{str(http.base_url).rstrip('/')}/mcp{'?' if query else ''}{query}"
+        transport = streamable_http_client(address, http_client=http)
         try:
             async with (
                 Client(transport) as client,

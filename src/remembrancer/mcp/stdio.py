@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from remembrancer.errors import DatabaseUnavailable
+from remembrancer.errors import DatabaseUnavailable, Unavailable
 from remembrancer.extras import extra
 from remembrancer.fast_imports import uncollected
 from remembrancer.ids import new_uuid
@@ -53,11 +53,12 @@ class LazySource:
         source = await asyncio.shield(self._source)
         try:
             return await request(source)
-        except DatabaseUnavailable:
-            if not self._reopens:
+        except Unavailable as error:
+            # Another request may have replaced the source already, which is closed then.
+            is_current = self._source.done() and self._source.result() is source
+            if not self._reopens or (is_current and not isinstance(error, DatabaseUnavailable)):
                 raise
-            # Another request may have replaced the source already.
-            if self._source.done() and self._source.result() is source:
+            if is_current:
                 self._source = asyncio.get_running_loop().create_future()
                 self._lost.set()
         return await request(await asyncio.shield(self._source))
