@@ -113,11 +113,11 @@ async def test_a_stream_ends_with_its_key_and_with_its_server(
             [key_id] = rows("SELECT id FROM api_keys WHERE user_id = %s ORDER BY id", ada.id)[0]
             await memory.keys.revoke(Actor(Role.ADMIN), key_id)
             with pytest.raises(SubscriptionLost):
-                await anext(stream)
+                await told(stream, DOCUMENT)
         async with second.listen(resource_subscriptions=[DOCUMENT]) as stream:
             await running.__aexit__(None, None, None)
             with pytest.raises(StopAsyncIteration):
-                await anext(stream)
+                await told(stream, DOCUMENT)
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
