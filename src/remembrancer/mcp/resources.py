@@ -118,7 +118,9 @@ def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
         raise NotFound("no such resource", field="uri") from None
     path = parts.path.removeprefix("/")
     valid = {"document": not path, "context": True} | dict.fromkeys(_NAMED, bool(path))
-    is_text = uri.isprintable() and unquote(path).isprintable()
+    if parts.netloc == "places":
+        path = unquote(path)
+    is_text = uri.isprintable() and path.isprintable()
     if parts.scheme != SCHEME or not valid.get(parts.netloc) or parts.fragment or not is_text:
         raise NotFound("no such resource", field="uri")
     for name in query:
@@ -128,8 +130,6 @@ def parse(uri: str, id_arguments: Collection[str]) -> ResourceRequest:
             )
     if parts.netloc == "context" and path:
         as_id(path, field="conversation_id")
-    if parts.netloc == "places":
-        path = unquote(path)
     if parts.netloc == "facts" and path not in list(Category):
         raise InvalidInput(f"must be one of {', '.join(Category)}", field="category")
     return ResourceRequest(

@@ -259,7 +259,7 @@ async def _complete(
     if name not in names:
         field = resources.argument_name(name, "argument")
         raise InvalidInput("is not an argument to complete here", field=field)
-    given: dict[str, Any] = dict((params.context and params.context.arguments) or {})
+    given = dict((params.context and params.context.arguments) or {})
     choices: Sequence[Choice] = ()
     if name == "category":
         choices = completion.CATEGORIES
