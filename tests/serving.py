@@ -36,7 +36,7 @@ async def mcp_client(
 ) -> AsyncIterator[Client]:
     """The SDK's client, connected with a key; to ``app`` in this process if it is given."""
     inside = httpx2.ASGITransport(app=app) if app is not None else None
-    async with httpx2.AsyncClient(headers=headers, transport=inside) as http:
+    async with httpx2.AsyncClient(headers=headers, transport=inside, timeout=60) as http:
         transport = streamable_http_client(f"{url}/mcp{query}", http_client=http)
         async with Client(transport, mode=mode) as client:
             yield client

@@ -112,8 +112,9 @@ async def test_a_stream_ends_with_its_key_and_with_its_server(
             assert (await second.list_tools()).tools
             [key_id] = rows("SELECT id FROM api_keys WHERE user_id = %s ORDER BY id", ada.id)[0]
             await memory.keys.revoke(Actor(Role.ADMIN), key_id)
-            with pytest.raises(SubscriptionLost):
+            with pytest.raises(SubscriptionLost) as lost:
                 await told(stream, DOCUMENT)
+            assert "API key" in str(lost.value.__cause__)
         async with second.listen(resource_subscriptions=[DOCUMENT]) as stream:
             await running.__aexit__(None, None, None)
             with pytest.raises(StopAsyncIteration):
