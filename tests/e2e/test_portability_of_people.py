@@ -309,6 +309,7 @@ async def test_a_file_claims_nothing_of_others(
     await memory.worker.run(once=True)  # stale summaries are made anew
     claimed = tmp_path / "bob.jsonl"
     claimed.write_bytes(await file_of(memory, bob, "json"))
+    rows("DELETE FROM platform_links WHERE platform = 'matrix'")  # a free one is not claimed
     mallory = await person(memory, "Mallory")
     tables = {name: [row for row in of if str(bob.id) in row] for name, of in stored().items()}
     result = await uploaded(memory, mallory, claimed)

@@ -13,11 +13,24 @@ import pytest
 from helpers import GENERATED
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from pyld import jsonld
+from sqlalchemy import Table
 
 from remembrancer import InvalidInput
+from remembrancer.db import tables
 from remembrancer.importers import Format, open_export
 from remembrancer.portability import json_ld, json_lines, markdown
+from remembrancer.portability.records import (
+    AssociationRecord,
+    ConversationRecord,
+    MemoryRecord,
+    MentionRecord,
+    MessageRecord,
+    SummaryRecord,
+    VersionRecord,
+)
+from remembrancer.portability.repository import _shown
 from remembrancer.portability.schemas import Record
 
 WRITERS: dict[str, Callable[[AsyncIterator[Record]], AsyncIterator[bytes]]] = {
@@ -270,6 +283,22 @@ def test_a_note_that_is_broken_is_named(tmp_path: Path) -> None:
     export = open_export(folder)
     assert len(list(export.records())) == 3
     assert export.notes.skipped == {"note that is not of the export": 1}
+
+
+def test_every_column_is_brought_back_or_known() -> None:
+    """A new column of a person is in all formats at once; this says that an import lacks it."""
+    known: list[tuple[Table, type[BaseModel], set[str]]] = [
+        (tables.conversations, ConversationRecord, set()),
+        (tables.messages, MessageRecord, set()),
+        (tables.chunks, SummaryRecord, {"conversation_id"}),
+        (tables.memories, MemoryRecord, {"tokens", "quoted", "mention_count", "forgotten_at"}),
+        (tables.memory_versions, VersionRecord, {"memory_id"}),
+        (tables.mentions, MentionRecord, {"memory_id"}),
+        (tables.associations, AssociationRecord, {"memory_id"}),
+    ]
+    for table, model, left in known:
+        columns = {column.key for column in _shown(table)}
+        assert columns - model.model_fields.keys() == left, table.name
 
 
 def test_what_was_forgotten_or_of_a_server_is_left(tmp_path: Path) -> None:
