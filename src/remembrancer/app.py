@@ -313,10 +313,12 @@ class Remembrancer:
                 with extra("otel", "opentelemetry.sdk"):
                     from remembrancer.telemetry.traces import traced  # noqa: PLC0415
                 stack.enter_context(traced())
+            replica = chosen.database_replica_url
             database = Database(
                 url,
                 pool_size=chosen.database.pool_size,
                 slow_query_ms=chosen.database.slow_query_ms,
+                replica_url=replica.get_secret_value() if replica else None,
             )
             stack.push_async_callback(database.close)
             if check_model:

@@ -394,6 +394,8 @@ class Settings(BaseSettings):
     """Postgres 16 or newer with pgvector, to use instead of the embedded one."""
     database_owner_url: SecretStr | None = None
     """The same database for the owner of its tables: migrations, backup and restore use it."""
+    database_replica_url: SecretStr | None = None
+    """A streaming replica of ``database_url``, which takes lists and statistics."""
     workspace: str = "default"
     """The workspace that commands, ``mcp`` and the library work on; a server serves all."""
     database: DatabaseSettings = DatabaseSettings()
@@ -443,6 +445,7 @@ class Place(TypedDict, total=False):
     data_dir: Path
     database_url: SecretStr | None
     database_owner_url: SecretStr | None
+    database_replica_url: SecretStr | None
     workspace: str
 
 
@@ -452,8 +455,10 @@ def place(data_dir: str | Path | None, database_url: str | None) -> Place:
     The owner's address of another database is not that of this one.
     """
     given: Place = {}
+    if data_dir or database_url:
+        given = {"database_url": None, "database_owner_url": None, "database_replica_url": None}
     if data_dir:
-        given = {"data_dir": Path(data_dir), "database_url": None, "database_owner_url": None}
+        given["data_dir"] = Path(data_dir)
     if database_url:
-        given |= {"database_url": SecretStr(database_url), "database_owner_url": None}
+        given["database_url"] = SecretStr(database_url)
     return given

@@ -4,6 +4,7 @@ from pydantic import BaseModel
 from sqlalchemy import text
 
 from remembrancer.db.engine import Database
+from remembrancer.db.replica import may_use_replica
 
 
 class Counts(BaseModel):
@@ -32,6 +33,7 @@ async def has_users(database: Database) -> bool:
         return bool((await connection.execute(_HAS_USERS)).scalar_one())
 
 
+@may_use_replica
 async def counts(database: Database) -> Counts:
     """Memories are the active ones. For admins only."""
     async with database.system() as connection:

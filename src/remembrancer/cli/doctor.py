@@ -120,6 +120,7 @@ async def check_store(app: Remembrancer) -> list[Finding]:
     model = await _model(app)
     return [
         *await _server(app),
+        *await replica_findings(app),
         *await _row_security(app),
         *([model, await _embedding(app)] if model.good else [model]),
         *await _language_model(app),
@@ -149,6 +150,17 @@ async def _server(app: Remembrancer) -> list[Finding]:
         Finding(True, "Connections", way),
         Finding(row.role == APP_ROLE, "Database role", row.role),
     ]
+
+
+async def replica_findings(app: Remembrancer) -> list[Finding]:
+    """Whether the replica answers, and how far behind it is; nothing without one."""
+    if app.database.replica is None:
+        return []
+    try:
+        behind = await app.database.replica.behind()
+    except RemembrancerError as error:
+        return [Finding(False, "Replica", f"it {error}; the primary answers in its place")]
+    return [Finding(True, "Replica", f"{behind:,} bytes behind")]
 
 
 async def _row_security(app: Remembrancer) -> list[Finding]:

@@ -25,6 +25,7 @@ from remembrancer.conversations.schemas import (
     MessageCreate,
 )
 from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.replica import may_use_replica
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
@@ -114,6 +115,7 @@ class Conversations:
         return Conversation.model_validate(row)
 
     @PageMethod
+    @may_use_replica
     async def list(
         self, actor: Actor, *, limit: int = 50, cursor: str | None = None
     ) -> Page[Conversation]:

@@ -19,6 +19,7 @@ from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, as_user
 from remembrancer.db.cap import Cap
 from remembrancer.db.pipeline import new_session, pipelined, session_of
 from remembrancer.db.pool import Driver, Pool
+from remembrancer.db.replica import Replica
 from remembrancer.db.rows import Binds
 from remembrancer.db.slow import SlowTrips, watched_cursor
 from remembrancer.db.sql import NumberedSql, numbered
@@ -187,14 +188,25 @@ class Database:
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 10, slow_query_ms: int = 0, cap: Cap | None = None
+        self,
+        url: str,
+        *,
+        pool_size: int = 10,
+        slow_query_ms: int = 0,
+        cap: Cap | None = None,
+        replica_url: str | None = None,
     ) -> None:
         self.url = driver_url(url)
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
         self._engine = _create_engine(self.url, self._slow)
         self._pool = Pool(self._engine, pool_size, self._set_up, cap)
+        self.replica: Replica | None = None
+        if replica_url is not None:
+            copy = _create_engine(driver_url(replica_url), self._slow)
+            # Not of the server whose connections have a cap.
+            self.replica = Replica(Pool(copy, pool_size, self._set_up), self._pool)
         self._settings = _SETTINGS
-        if make_url(url).username != APP_ROLE:
+        if {make_url(each).username for each in (url, replica_url or url)} != {APP_ROLE}:
             self._settings = {**_SETTINGS, "role": APP_ROLE}
         self._is_closed = False
 
@@ -295,9 +307,10 @@ class Database:
         check: KeyCheck | None = None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         self._check_open()
+        pool = await self._pool_for_now()
         try:
-            async with self._pool.lend() as lent:
-                with self._pool.connection(lent) as connection:
+            async with pool.lend() as lent:
+                with pool.connection(lent) as connection:
                     begin, end = [Statement(_BEGIN, {})], Trip()
                     while True:
                         trip = Trip(end)
@@ -316,7 +329,19 @@ class Database:
                         end.add(_COMMIT, {})
                         await end.send(connection)
         except (psycopg.Error, DBAPIError) as error:
+            translated = _translate(error)
+            if pool is not self._pool and not isinstance(translated, errors.Unauthenticated):
+                raise errors.DatabaseUnavailable("the replica cannot do it") from error
+            raise translated from error
+
+    async def _pool_for_now(self) -> Pool:
+        """Return the replica's connections where it may answer, else those of the primary."""
+        try:
+            if self.replica is not None and await self.replica.takes():
+                return self.replica.pool
+        except (psycopg.Error, DBAPIError) as error:
             raise _translate(error) from error
+        return self._pool
 
     @retries_deadlock
     async def one_round_trip(
@@ -390,6 +415,8 @@ class Database:
         if self._slow is not None:
             await self._slow.close()
         await self._pool.close()
+        if self.replica is not None:
+            await self.replica.pool.close()
 
     def _check_open(self) -> None:
         if self._is_closed:

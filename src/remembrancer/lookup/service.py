@@ -24,6 +24,7 @@ from remembrancer.access import (
 from remembrancer.associations.service import association_of
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Trip, together
+from remembrancer.db.replica import may_use_replica
 from remembrancer.db.sql import statement
 from remembrancer.embeddings.base import Baseline, Embedder, baseline_of
 from remembrancer.errors import InvalidInput
@@ -141,6 +142,7 @@ class Lookup:
             readings=[Access(agent=row.agent, at=row.at) for row in readings],
         )
 
+    @may_use_replica
     async def digest(self, actor: Actor, zone: str) -> Digest:
         """Return what is new in the user's memory since the same day of last week, and what leaves.
 
@@ -167,6 +169,7 @@ class Lookup:
             **entries,
         )
 
+    @may_use_replica
     async def graph(
         self, actor: Actor, text: str | None = None, *, limit: int = MOST_NODES
     ) -> Graph:
@@ -198,6 +201,7 @@ class Lookup:
             total=rows[0].total if rows else 0,
         )
 
+    @may_use_replica
     async def timeline(
         self, actor: Actor, zone: str, as_of: date | None = None, *, limit: int = 50
     ) -> Timeline:
@@ -228,6 +232,7 @@ class Lookup:
         first = spans[0].start if spans else today
         return Timeline(as_of=day, first=first, today=today, unit=unit, spans=spans, **parts)
 
+    @may_use_replica
     async def search(
         self, actor: Actor, filters: MemoryFilter, *, limit: int, cursor: str | None = None
     ) -> MemoryPage:

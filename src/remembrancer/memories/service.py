@@ -12,6 +12,7 @@ from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
 from remembrancer.db.engine import Trip, plan_anew, retries_deadlocks, together
+from remembrancer.db.replica import may_use_replica
 from remembrancer.errors import (
     Conflict,
     HiddenMemory,
@@ -242,6 +243,7 @@ class Memories:
         return views.results(answer.new, [row for own in rows.values() for row in own], suggestions)
 
     @PageMethod
+    @may_use_replica
     async def list(
         self,
         actor: Actor,

@@ -3,6 +3,7 @@
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
+from remembrancer.db.replica import may_use_replica
 from remembrancer.preferences import repository, rules
 from remembrancer.preferences.rows import PolicyRow
 from remembrancer.preferences.schemas import MemoryCounts, Policy, PolicyUpdate, ScopeStatistics
@@ -32,11 +33,16 @@ class Policies:
         """Return the numbers of users and agents by scope, counted exactly now. For admins."""
         actor.require(Role.ADMIN)
         async with self._database.system_for(actor) as (connection, actor):
+            await audit.note(connection, actor, "statistics.read", [])
+        return await self._statistics(actor)
+
+    @may_use_replica
+    async def _statistics(self, actor: Actor) -> ScopeStatistics:
+        async with self._database.system_for(actor) as (connection, actor):
             policy = await repository.policy(connection)
             cells = await repository.cells(connection)
             defaults = await repository.agents_by_scope(connection)
             memories = await repository.memories_by_scope(connection)
-            await audit.note(connection, actor, "statistics.read", [])
         numbers = rules.tabulate(cells, policy_allows=policy.allow_agent_specific_memory)
         agents = sum(defaults.values())
         users = sum(cell.users for cell in cells)

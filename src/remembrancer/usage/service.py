@@ -1,10 +1,12 @@
 """Usage, for admins."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
 
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
+from remembrancer.db.replica import may_use_replica
 from remembrancer.db.rows import all_rows
 from remembrancer.errors import InvalidInput
 from remembrancer.paging import Items
@@ -41,6 +43,9 @@ class Usage:
                 f"must be a day up to {MOST_DAYS - 1} days before `until`", field="since"
             )
         await self._counts.flush()
-        binds = {"since": since, "until": until, "agent_id": agent_id}
+        return Items(items=await self._days(since=since, until=until, agent_id=agent_id))
+
+    @may_use_replica
+    async def _days(self, **binds: object) -> Sequence[DailyUsage]:
         async with self._database.system() as connection:
-            return Items(items=await all_rows(connection, DailyUsage, sql("list"), binds))
+            return await all_rows(connection, DailyUsage, sql("list"), binds)

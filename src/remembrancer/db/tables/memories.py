@@ -101,7 +101,8 @@ memories = table(
     # Those that retention may erase, by their age.
     Index(
         "ix_memories_left",
-        text("(CASE WHEN forgotten_at IS NULL THEN updated_at ELSE forgotten_at END)"),
+        # As Postgres writes it, since the models are compared with the database.
+        text("(\nCASE\n    WHEN forgotten_at IS NULL THEN updated_at\n    ELSE forgotten_at\nEND)"),
         postgresql_where=text("status IN ('evicted', 'forgotten')"),
     ),
 )
