@@ -3,7 +3,9 @@
 import asyncio
 import gc
 import os
+import ssl
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 
 import httpx2
 import pytest
@@ -45,6 +47,8 @@ let_children_be_interrupted()
 gc.collect()
 gc.freeze()
 gc.set_threshold(50_000, 20, 20)
+# Certificates are read once; for each client of a model it would be a thirtieth of a second.
+ssl.create_default_context = cache(ssl.create_default_context)  # type: ignore[assignment]
 # Stores of tests are small: what is chosen in memory is to be tested with them all the same.
 item_cache.FEW = 0
 # Old rows go when a test says so.
