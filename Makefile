@@ -3,7 +3,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TOOLS := .venv/tools/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := -m pip --quiet --disable-pip-version-check install
+# A lock is whole: nothing is left to resolve. Bytecode is made on all cores, or at the first import.
+LOCKED := $(PIP) --require-hashes --no-deps --no-compile
+COMPILE := -m compileall -qq -j 0
 SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
@@ -20,7 +23,7 @@ demo: .venv/app  ## Play the sample through a server on throw-away data
 	@exec $(BIN)/remembrancer demo
 
 test: .venv/dev  ## Run the whole test suite
-	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	@command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		echo "No Chromium is installed: the tests that look at pages will be skipped."
 	@# Processes that tests start are much slower to start without bytecode.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
@@ -32,7 +35,7 @@ load: .venv/dev .venv/load/bin/locust  ## Measure a server under load, and under
 	$(BIN)/python -m benchmarks.load
 
 wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (three minutes)
-	$(BIN)/pytest -q -n 2 --dist loadgroup -m wheel tests/wheel
+	$(BIN)/pytest -q -n 4 --dist loadgroup -m wheel tests/wheel
 
 adapters-check: .venv/frameworks  ## Try the frameworks that do not fit beside the rest (a minute)
 	PYTHONPATH=src .venv/frameworks/bin/python -m pytest -q tests/adapters/test_google_adk.py tests/adapters/test_llama_index.py
@@ -89,32 +92,33 @@ clean:  ## Remove the environment and the data of `make serve`
 
 .venv/app: requirements/app.txt pyproject.toml | .venv/bin/python
 	@echo "Installing what Remembrancer needs into .venv (about a minute the first time) ..."
-	@$(INSTALL) --require-hashes -r requirements/app.txt
-	@$(INSTALL) --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m compileall -q src  # some systems keep no bytecode of their own accord
+	@$(BIN)/python $(LOCKED) -r requirements/app.txt
+	@$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python $(COMPILE) src .venv/lib || true  # some systems keep no bytecode of their own accord
 	@$(SITE)
 	@touch $@
 
 .venv/dev: .venv/app requirements/dev.txt requirements/no-deps.txt
 	@echo "Installing what its tests need ..."
-	@$(INSTALL) --require-hashes -r requirements/dev.txt
-	@$(INSTALL) --require-hashes --no-deps -r requirements/no-deps.txt
+	@$(BIN)/python $(LOCKED) -r requirements/dev.txt -r requirements/no-deps.txt
+	@$(BIN)/python $(COMPILE) .venv/lib || true
 	@touch $@
 
 .venv/load/bin/locust: requirements/load.txt | .venv/bin/python
 	@echo "Installing what sends the load into .venv/load ..."
 	@$(PYTHON) -m venv .venv/load
-	@.venv/load/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/load.txt
+	@.venv/load/bin/python $(LOCKED) -r requirements/load.txt
 	@touch $@
 
 .venv/frameworks: requirements/frameworks.txt | .venv/bin/python
 	@echo "Installing the frameworks that do not fit beside the rest ..."
 	@$(BIN)/python -m venv $@
-	@$@/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/frameworks.txt
+	@$@/bin/python $(LOCKED) -r requirements/frameworks.txt
+	@$@/bin/python $(COMPILE) $@/lib || true  # a warning of the compiler would fail its tests
 	@touch $@
 
 .venv/tools: requirements/tools.txt | .venv/bin/python
 	@echo "Installing what audits and lists packages ..."
 	@$(BIN)/python -m venv $@
-	@$(TOOLS)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/tools.txt
+	@$(TOOLS)/python $(LOCKED) -r requirements/tools.txt
 	@touch $@
