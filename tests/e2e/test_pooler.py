@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -243,20 +244,20 @@ async def _summarised(memory: Remembrancer) -> None:
 
 async def _untouched(*addresses: str) -> None:
     """Nothing is left in the sessions behind the pooler."""
+    query = (
+        "SELECT coalesce(current_setting('app.role', true), ''), current_user = session_user,"
+        # Those of a newer PgBouncer are its own.
+        " (SELECT count(*) FROM pg_prepared_statements WHERE name !~ '^PGBOUNCER_'),"
+        " (SELECT count(*) FROM pg_listening_channels()),"
+        " (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())"
+    )
     for address in addresses:
-        async with await psycopg.AsyncConnection.connect(
-            address, autocommit=True, prepare_threshold=None
-        ) as connection:
-            for _ in range(2 * SESSIONS):
-                cursor = await connection.execute(
-                    "SELECT coalesce(current_setting('app.role', true), ''),"
-                    " current_user = session_user,"
-                    # Those of a newer PgBouncer are its own.
-                    " (SELECT count(*) FROM pg_prepared_statements WHERE name !~ '^PGBOUNCER_'),"
-                    " (SELECT count(*) FROM pg_listening_channels()),"
-                    " (SELECT count(*) FROM pg_locks"
-                    "   WHERE locktype = 'advisory' AND pid = pg_backend_pid())"
-                )
+        async with AsyncExitStack() as stack:
+            # Each has a session of its own while its transaction is open.
+            for _ in range(SESSIONS):
+                opened = await psycopg.AsyncConnection.connect(address, prepare_threshold=None)
+                connection = await stack.enter_async_context(opened)
+                cursor = await connection.execute(query)
                 assert await cursor.fetchone() == ("", True, 0, 0, 0)
 
 
