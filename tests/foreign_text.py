@@ -24,7 +24,6 @@ from remembrancer.guard import national, numbers, phrases, secrets
 from remembrancer.guard.guard import Guard
 from remembrancer.guard.instructions import is_instruction
 from remembrancer.importers import address_book, branches, captions, unknown
-from remembrancer.importers.bundle import elements, json_lines, parse_json
 from remembrancer.importers.formats import (
     calendar,
     contacts,
@@ -42,6 +41,7 @@ from remembrancer.importers.formats import (
     whatsapp_heads,
 )
 from remembrancer.importers.html_text import html_text
+from remembrancer.importers.json_stream import elements, json_lines, parse_json
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes
 from remembrancer.importers.turns import split
@@ -77,7 +77,7 @@ def _transcript(text: str) -> str:
 
 def _whatsapp(text: str) -> list[Any]:
     chat = f"[28/11/2026, 08:40:00] Ada: {text}"
-    lines = list(whatsapp._lines(chat, "chat.txt"))
+    lines = list(whatsapp._lines(chat.split("\n"), "chat.txt"))
     return [whatsapp._content(line.text) for line in lines]
 
 
@@ -126,8 +126,8 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
     "import: labels": lambda text: (captions.label(text), captions.joined(text, text)),
     "import: parts": lambda text: split(text, 200),
     "import: JSON": lambda text: parse_json(text, "export.json"),
-    "import: list": lambda text: list(elements(f"[{text}", "export.json")),
-    "import: lines": lambda text: list(json_lines(text, "export.jsonl")),
+    "import: list": lambda text: list(elements((f"[{text[:50]}", text[50:]), "export.json")),
+    "import: lines": lambda text: list(json_lines(text.split("\n"), "export.jsonl")),
     "import: WhatsApp": _whatsapp,
     "import: WhatsApp head": lambda text: (
         whatsapp.looks_like(f"[28/11/2026, 08:40:00{text}"),
@@ -162,7 +162,7 @@ FUNCTIONS: Final[dict[str, Callable[[str], object]]] = {
         mail._ANSWER.match(text),
         mail._ID.findall(text),
     ),
-    "import: mailbox": lambda text: list(mail._messages(f"From {text}".encode())),
+    "import: mailbox": lambda text: list(mail._messages([f"From {text}".encode()])),
     "import: message": lambda text: mail._mail(f"From: a@b\nSubject: {text}".encode(), Notes()),
     "import: Messenger": messenger.mended,
     "import: Signal": lambda text: signal_frames.words(

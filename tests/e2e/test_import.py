@@ -14,7 +14,15 @@ from exports import saved, zipped
 from helpers import audit_lines, empty, person, rows
 
 from remembrancer import InvalidInput, Remembrancer, User, as_actor
-from remembrancer.importers import Format, Importer, ImportResult, Options, importer, open_export
+from remembrancer.importers import (
+    Format,
+    Importer,
+    ImportResult,
+    Options,
+    importer,
+    open_export,
+    spool,
+)
 from remembrancer.recall.schemas import RecallQuery
 
 TABLES = (
@@ -223,6 +231,28 @@ async def test_what_was_said_is_recalled_with_sender_and_time(
     again = await import_file(memory, file, user, **case.options)
     assert (again.messages_added, again.messages_skipped) == (0, result.messages_added)
     assert stored_rows() == before
+
+
+async def test_two_imports_of_a_file_at_once_come_to_one(
+    memory: Remembrancer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each message once, in its order; the people and the conversations once, too."""
+    monkeypatch.setattr(importer, "BATCH", 2)
+    lines = [
+        {"conversation": f"c{n % 2}", "sender": f"P{n % 3}", "content": f"Line {n}."}
+        for n in range(12)
+    ]
+    file = saved(tmp_path / "talk.jsonl", exports.lines(*lines))
+    results = await asyncio.gather(*(import_file(memory, file, together=True) for _ in range(2)))
+    assert sum(result.messages_added for result in results) == len(lines)
+    stored = rows(
+        "SELECT c.platform_conversation_id, m.content FROM messages AS m "
+        "JOIN conversations AS c ON c.id = m.conversation_id ORDER BY 1, m.position"
+    )
+    said = [(line["conversation"], line["content"]) for line in lines]
+    assert stored == sorted(said, key=lambda each: each[0])
+    assert rows("SELECT count(*) FROM platform_links WHERE platform = 'import'") == [(3,)]
+    assert rows("SELECT count(*) FROM spaces") == [(2,)]
 
 
 async def test_an_account_is_linked_to_whom_the_import_is_for(
@@ -581,6 +611,7 @@ async def test_an_import_cut_off_after_any_batch_goes_on(
 ) -> None:
     """Started again after each batch that it stored, it comes to what one import comes to."""
     name, content, for_ada, options = export
+    monkeypatch.setattr(spool, "MOST_HELD", 0)
     file = (zipped if name.endswith(".zip") else saved)(tmp_path / name, content)
     monkeypatch.setattr(importer, "BATCH", 1)
     stored = []

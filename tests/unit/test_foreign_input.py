@@ -197,7 +197,7 @@ def _read(path: Path, format_: Format, chance: random.Random) -> int:
     items = 0
     people = {}
     for transcript in export.transcripts():
-        items += len(scoped(transcript, UUID(int=1)).messages())
+        items += len(list(scoped(transcript, UUID(int=1)).messages()))
         people |= {(transcript.platform, key): name for key, name in transcript.people.items()}
     for memory in export.memories():
         _statement(memory)

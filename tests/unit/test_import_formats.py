@@ -16,9 +16,9 @@ from exports import saved, zipped
 from remembrancer import InvalidInput
 from remembrancer.importers import DateOrder, Export, Format, Options, Transcript, open_export
 from remembrancer.importers.archives import MAX_RATIO
-from remembrancer.importers.bundle import elements
 from remembrancer.importers.formats import slack, whatsapp
 from remembrancer.importers.html_text import html_text
+from remembrancer.importers.json_stream import elements
 from remembrancer.importers.memory_import import _statement
 from remembrancer.importers.turns import split
 from remembrancer.importers.uploads import check_alone
@@ -116,7 +116,7 @@ def test_claude_takes_the_text_blocks(tmp_path: Path) -> None:
         ("assistant", None, "Take the Grande Traversée."),
     ]
     assert transcript.people == {account: "Ada Berg"}
-    assert transcript.messages()[0].metadata == {"sent_at": "2025-03-01T10:00:00+02:00"}
+    assert next(transcript.messages()).metadata == {"sent_at": "2025-03-01T10:00:00+02:00"}
     assert export.notes.skipped == {"block of kind thinking": 1}
     assert export.notes.unknown == {"block.hologram": 1}
 
@@ -167,7 +167,7 @@ def test_case_57_gemini_of_takeout(tmp_path: Path) -> None:
         ("user", None, "[photo: crank.png]\nWhat is this?"),
         ("assistant", None, "A crank."),
     ]
-    assert day.messages()[0].metadata == {"sent_at": "2025-02-03T04:05:06+01:00"}
+    assert next(day.messages()).metadata == {"sent_at": "2025-02-03T04:05:06+01:00"}
     assert [turn.content for turn in chat.turns] == [
         "I tune in G.",
         "G it is.",
@@ -507,7 +507,7 @@ def test_case_57_telegram_with_numeric_ids(tmp_path: Path, shifted: bool) -> Non
     file = saved(tmp_path / "old.json", exports.telegram_before_2021(shifted))
     [old] = transcripts(opened(file, time_zone=PARIS))
     assert (old.conversation, old.partner, old.people) == ("11-22", "22", new.people)
-    assert old.messages() == new.messages()
+    assert list(old.messages()) == list(new.messages())
 
 
 def test_whatsapp_of_android(tmp_path: Path) -> None:
@@ -740,6 +740,15 @@ def test_mcp_memory(tmp_path: Path) -> None:
     assert export.notes.unknown == {"record of type chord": 1}
 
 
+def test_an_entity_of_the_mcp_server_is_nobodys_identity(tmp_path: Path) -> None:
+    """A person or a project is a fact; a type that is a kind says so."""
+    types = ["person", "Project", "", "Event", "task", "place"]
+    lines = [{"type": "entity", "name": f"N{n}", "entityType": t} for n, t in enumerate(types)]
+    export = opened(saved(tmp_path / "memory.jsonl", exports.lines(*lines)))
+    kinds = [memory.kind.value for memory in export.memories()]
+    assert kinds == ["fact", "fact", "fact", "event", "todo", "fact"]
+
+
 # What is broken -------------------------------------------------------------------------
 
 
@@ -873,7 +882,12 @@ def test_splitting_loses_no_word() -> None:
 
 def test_elements_of_a_list_come_one_by_one() -> None:
     """A list of any spacing is read without the rest; what is no list is its own element."""
-    assert [v for _, v in elements(' [ 1 ,{"a": [2]}\n, "x"] ', "f")] == [1, {"a": [2]}, "x"]
+    assert [v for _, v in elements(' [ 1 ,{"a": [2]}\n, "x", 12] ', "f")] == [
+        1,
+        {"a": [2]},
+        "x",
+        12,
+    ]
     assert list(elements("[]", "f")) == []
     assert list(elements('{"a": 1}', "f")) == [("f", {"a": 1})]
     for broken in ("[1,]", "[1 2]", "[1] 2", "[1", "[", ""):

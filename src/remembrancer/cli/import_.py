@@ -32,6 +32,7 @@ from remembrancer.importers import (
     open_export,
 )
 from remembrancer.importers.progress import ImportProgress
+from remembrancer.periodic import Periodic
 
 
 def import_(
@@ -95,12 +96,22 @@ async def _import(
         bar.advance(task, count)
         stored.advance(count)
 
+    async def note_read() -> None:
+        read = sum(export.notes.read for export in exports)
+        bar.advance(task, read - bar.tasks[task].completed)
+
     importer = Importer(app, actor, advance, together=together)
     total = 0
-    for export in exports:
-        content = await importer.check(export)
-        total += content.total
-        importer.result.add_times((content.first, content.last))
+    reading = Periodic(note_read, every=0.5, what="progress of reading")
+    reading.start()
+    try:
+        for export in exports:
+            content = await importer.check(export)
+            total += content.total
+            importer.result.add_time(content.first)
+            importer.result.add_time(content.last)
+    finally:
+        await reading.stop()
     stored = ImportProgress(app.database, total)
     bar.reset(task, total=total, description="Storing")
     if dry_run:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -17,6 +17,7 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -31,6 +32,8 @@ from remembrancer.text import plural
 _BREAK = re.compile(r"[\t\r\n]+")
 _LONG: Final = 24
 """Cells with more characters may be folded, between words."""
+LINE_EVERY: Final = 30.0
+"""Seconds between two lines about progress, without a terminal."""
 _WORD: Final = 40
 """Words with more characters may be folded; no id has them."""
 
@@ -160,10 +163,38 @@ class _Rate(ProgressColumn):
         return Text(f"{speed:,.0f}/s" if speed else "", style="cyan")
 
 
+class _Bar(Progress):
+    """A bar on a terminal; elsewhere a line now and then."""
+
+    _told_at: float | None = None
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        super().advance(task_id, advance)
+        self._tell(self._tasks[task_id])
+
+    def _tell(self, task: Task) -> None:
+        if not self.disable:
+            return
+        now = self.get_time()
+        self._told_at = now if self._told_at is None else self._told_at
+        if now - self._told_at >= LINE_EVERY:
+            self._told_at = now
+            self.console.print(progress_line(task))
+
+
+def progress_line(task: Task) -> Text:
+    """Return how far a task is, how fast, and how long it will take."""
+    total = "" if task.total is None else f" of {task.total:,.0f}"
+    rate = f", {task.speed:,.0f}/s" if task.speed else ""
+    left = task.time_remaining
+    time_left = f", {timedelta(seconds=int(left))} left" if left else ""
+    return plain(f"{task.description}: {task.completed:,.0f}{total}{rate}{time_left}")
+
+
 def progress() -> Progress:
-    """Return a progress bar, silent without a terminal."""
+    """Return a progress bar: items, items a second, time left."""
     screen = error_console()
-    return Progress(
+    return _Bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),

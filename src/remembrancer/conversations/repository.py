@@ -15,6 +15,7 @@ from remembrancer.conversations.rows import (
     AppendTarget,
     ConversationRow,
     MessageRow,
+    StoredRow,
 )
 from remembrancer.conversations.schemas import PlatformMessageId
 from remembrancer.db.engine import PLANNED_ONCE, Statement, Trip
@@ -30,6 +31,7 @@ _append = partial(statement, "remembrancer.conversations", "append")
 _TARGET: Final = numbered(statement_text("remembrancer.conversations", "append", "target"))
 _INSERT: Final = _append("insert", namespace=namespace_in_effect)
 _EDIT: Final = _append("edit")
+_COMPARE: Final = _append("compare")
 
 _WITHHELD: Final = exists().where(
     withheld_messages.c.owner_id == messages.c.owner_id,
@@ -190,6 +192,18 @@ async def find_messages(
     query = select(messages, _WITHHELD.label("withheld"))
     query = query.where(column.conversation_id == conversation_id, or_(*named))
     return await all_rows(connection, MessageRow, query.order_by(column.position))
+
+
+async def compare(
+    connection: AsyncConnection, conversation_id: UUID, contents: Mapping[str, str]
+) -> list[StoredRow]:
+    """Return which messages a conversation has, given their contents by the platform's ids."""
+    binds = {
+        "conversation_id": conversation_id,
+        "platform_message_ids": list(contents),
+        "contents": list(contents.values()),
+    }
+    return await all_rows(connection, StoredRow, _COMPARE, binds)
 
 
 async def edit(connection: AsyncConnection, contents: Mapping[tuple[UUID, UUID], str]) -> None:

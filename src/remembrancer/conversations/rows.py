@@ -72,6 +72,14 @@ class AppendTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredRow:
+    platform_message_id: str
+    is_same: bool
+    """Whether it has the same words."""
+    sent_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class AppendedRow:
     id: UUID
     position: int

@@ -14,6 +14,7 @@ from remembrancer.conversations import repository, rules, views
 from remembrancer.conversations.access import no_such_conversation, reading
 from remembrancer.conversations.append import AfterAppend, Appender
 from remembrancer.conversations.edits import Editor, EraseDerived
+from remembrancer.conversations.rows import StoredRow
 from remembrancer.conversations.schemas import (
     AnyMessage,
     AppendResult,
@@ -144,6 +145,29 @@ class Conversations:
             rows = await repository.last_messages(connection, conversation_id, last, before)
         await self._backend.reads.note(actor, action, ((row.owner_id, row.id) for row in rows))
         return Items(items=[views.message(row) for row in rows])
+
+    async def compare(
+        self, actor: Actor, conversation_id: UUID, messages: Sequence[MessageCreate]
+    ) -> Sequence[StoredRow]:
+        """Return which of some messages the conversation has by the platform's ids.
+
+        It tells nothing that the caller does not have. Raises ``NotFound`` unless the actor takes
+        part.
+        """
+        contents = {m.platform_message_id: m.content for m in messages if m.platform_message_id}
+        async with reading(self._backend, actor, conversation_id, "message.read") as (
+            connection,
+            _,
+        ):
+            return await repository.compare(connection, conversation_id, contents)
+
+    async def participants(self, actor: Actor, conversation_id: UUID) -> frozenset[UUID]:
+        """Return the ids of the users who take part; raise ``NotFound`` unless the actor does."""
+        action = "conversation.read"
+        async with reading(self._backend, actor, conversation_id, action) as (connection, actor):
+            participants = await repository.participants_of(connection, conversation_id)
+        await self._note(actor, action, [conversation_id])
+        return participants
 
     async def position(self, actor: Actor, conversation_id: UUID, message_id: UUID) -> int:
         """Return the position of a message, counted from 1; raise ``NotFound`` without one."""

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from remembrancer.guard import lines_of
@@ -100,9 +101,8 @@ _TRAILING: Final = ".,;:!?)]}>\"'"
 
 def find(text: str) -> Iterator[Span]:
     lower = text.lower()
-    for hints, pattern, is_secret in _patterns():
-        if not any(hint in lower for hint in hints):
-            continue
+    hinted = (forms for hints, forms in _patterns() if any(map(lower.__contains__, hints)))
+    for pattern, is_secret in chain.from_iterable(hinted):
         for match in pattern.finditer(text):
             start, end = match.span("value")
             if text[start] not in _QUOTES and end == match.end():
@@ -166,8 +166,8 @@ _Check = Callable[[str, str], bool]
 
 
 @cache
-def _patterns() -> Sequence[tuple[Sequence[str], re.Pattern[str], _Check]]:
-    """Return the patterns, each with its hints and the check of its value."""
+def _patterns() -> Sequence[tuple[Sequence[str], Sequence[tuple[re.Pattern[str], _Check]]]]:
+    """Return the patterns by their hints, each with the check of its value."""
     link = rf"(?:{_SIGN}|{_VERB})"
     any_language, all_hints = _words(f"{_ENGLISH}|{_OTHERS}"), (*_ENGLISH_HINTS, *_OTHER_HINTS)
     forms: list[tuple[Sequence[str], str, _Check]] = [
@@ -210,4 +210,7 @@ def _patterns() -> Sequence[tuple[Sequence[str], re.Pattern[str], _Check]]:
     commands = lines_of("secret_commands.txt")
     hints = ("-u", "-a", "-p", "-w", "-k", "b ", "/user", "sudo")
     forms += [(hints, line.replace("{VALUE}", _OPTION), _is_option) for line in commands]
-    return [(hints, re.compile(form, re.IGNORECASE), check) for hints, form, check in forms]
+    by_hints: dict[Sequence[str], list[tuple[re.Pattern[str], _Check]]] = {}
+    for each, form, check in forms:
+        by_hints.setdefault(tuple(each), []).append((re.compile(form, re.IGNORECASE), check))
+    return list(by_hints.items())

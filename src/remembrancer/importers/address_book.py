@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from uuid import UUID
 
-from remembrancer.importers.exported_conversations import Transcript, digest
+from remembrancer.importers.exported_conversations import Transcript, Turn, changed, digest
 
 _NUMBER = re.compile(r"\+\d+")
 
@@ -17,12 +17,11 @@ def scoped(transcript: Transcript, user_id: UUID) -> Transcript:
     def scope(name: str) -> str:
         return name if _NUMBER.fullmatch(name) else f"{user_id}:{name}"
 
-    turns = [
-        turn
-        if turn.platform_user_id is None
-        else replace(turn, platform_user_id=scope(turn.platform_user_id))
-        for turn in transcript.turns
-    ]
+    def of_user(turn: Turn) -> Turn:
+        key = turn.platform_user_id
+        return turn if key is None else replace(turn, platform_user_id=scope(key))
+
+    turns = changed(transcript.turns, of_user)
     people = {scope(key): name for key, name in transcript.people.items()}
     conversation = f"{user_id}:{transcript.conversation}"
     return replace(transcript, conversation=conversation, turns=turns, people=people)
@@ -33,6 +32,6 @@ def owned(transcript: Transcript, user_id: UUID) -> Transcript:
 
     Its id is made of the user's, so that it is none of a platform, which others may be in.
     """
-    turns = [replace(turn, platform_user_id=None) for turn in transcript.turns]
+    turns = changed(transcript.turns, lambda turn: replace(turn, platform_user_id=None))
     conversation = f"{user_id}:{digest([transcript.conversation])[:32]}"
     return Transcript(transcript.platform, conversation, turns, transcript.title)

@@ -5,7 +5,9 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from codecs import getincrementaldecoder
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from remembrancer.importers import unknown
@@ -13,11 +15,13 @@ from remembrancer.importers.bundle import Bundle
 from remembrancer.importers.parse import invalid
 
 MAX_BYTES: int = 1 << 30
-"""Maximum unpacked size of one file."""
+"""Maximum unpacked size of a file that is read as a whole."""
 MAX_FILES = 200_000
 MAX_RATIO = 200
 """Maximum ratio of unpacked to packed size, for a file over a megabyte."""
 _SMALL = 1 << 20
+_CHUNK = 1 << 20
+_START = 1 << 10
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
@@ -32,7 +36,7 @@ _BROKEN = (
 def open_bundle(path: Path, most: int | None = None) -> Bundle:
     """Open the export at ``path``; raise ``InvalidInput`` with the reason if it cannot be read.
 
-    ``most`` is the maximum unpacked size of a file in an archive, if it is below the usual one.
+    ``most`` is the maximum unpacked size of a file in an archive, if there is one.
     """
     try:
         mode = path.stat().st_mode
@@ -45,7 +49,57 @@ def open_bundle(path: Path, most: int | None = None) -> Bundle:
     return Archive(path, most) if zipfile.is_zipfile(path) else Single(path)
 
 
-class Single:
+class _Files(ABC):
+    """What is the same for files wherever they are."""
+
+    name: str
+    is_stopped = False
+
+    @abstractmethod
+    def names(self) -> Sequence[str]: ...
+
+    @abstractmethod
+    def _read(self, name: str) -> Iterator[bytes]: ...
+
+    @abstractmethod
+    def _where(self, name: str) -> str:
+        """Return the position of a file for errors."""
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        for chunk in self._read(name):
+            if self.is_stopped:
+                raise InterruptedError
+            yield chunk
+
+    def content(self, name: str) -> bytes:
+        chunks, size = [], 0
+        for chunk in self.chunks(name):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > MAX_BYTES:
+                raise _too_large(self._where(name))
+        return b"".join(chunks)
+
+    def text(self, name: str) -> str:
+        content = self.content(name)
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise unknown.binary(content, self._where(name)) from None
+
+    def texts(self, name: str) -> Iterator[str]:
+        decoder, start = getincrementaldecoder("utf-8-sig")(), b""
+        try:
+            for chunk in self.chunks(name):
+                start = start or chunk[:_START]
+                if text := decoder.decode(chunk):
+                    yield text
+            yield decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            raise unknown.binary(start, self._where(name)) from None
+
+
+class Single(_Files):
     def __init__(self, path: Path) -> None:
         self._path = path
         self.name = path.name
@@ -53,14 +107,14 @@ class Single:
     def names(self) -> Sequence[str]:
         return [self.name]
 
-    def content(self, name: str) -> bytes:
-        return _read(self._path, name)
+    def _read(self, name: str) -> Iterator[bytes]:
+        return _chunks(self._path, name)
 
-    def text(self, name: str) -> str:
-        return _decoded(self.content(name), name)
+    def _where(self, name: str) -> str:
+        return name
 
 
-class Folder:
+class Folder(_Files):
     """A folder, such as an unpacked archive. Links are not followed."""
 
     def __init__(self, path: Path) -> None:
@@ -86,18 +140,18 @@ class Folder:
     def names(self) -> Sequence[str]:
         return self._names
 
-    def content(self, name: str) -> bytes:
-        return _read(self._path / name, f"{self.name}, {name}")
+    def _read(self, name: str) -> Iterator[bytes]:
+        return _chunks(self._path / name, self._where(name))
 
-    def text(self, name: str) -> str:
-        return _decoded(self.content(name), f"{self.name}, {name}")
+    def _where(self, name: str) -> str:
+        return f"{self.name}, {name}"
 
 
-class Archive:
+class Archive(_Files):
     """Unpacks files on request, in memory and within limits."""
 
     def __init__(self, path: Path, most: int | None = None) -> None:
-        self._most = min(most or MAX_BYTES, MAX_BYTES)
+        self._most = most
         self.name = path.name
         try:
             # It stays open: an archive of many notes is not looked through anew for each.
@@ -129,41 +183,38 @@ class Archive:
     def names(self) -> Sequence[str]:
         return list(self._entries)
 
-    def content(self, name: str) -> bytes:
-        where, entry = f"{self.name}, {name}", self._entries[name]
+    def _read(self, name: str) -> Iterator[bytes]:
+        where, entry = self._where(name), self._entries[name]
         if entry.flag_bits & 1:
             raise invalid(where, "is encrypted; import it unpacked")
-        limit = min(self._most, max(_SMALL, entry.compress_size * MAX_RATIO))
-        if entry.file_size > limit:
-            raise _too_large(where, self._most)
+        limit = max(_SMALL, entry.compress_size * MAX_RATIO)
+        if self._most is not None:
+            limit = min(self._most, limit)
+        left = limit
         try:
             with self._archive.open(entry) as file:
                 # What the archive says of sizes may be invalid, on purpose.
-                content = file.read(limit + 1)
+                while entry.file_size <= limit and (chunk := file.read(min(_CHUNK, left + 1))):
+                    left -= len(chunk)
+                    if left < 0:
+                        break
+                    yield chunk
         except _BROKEN:
             raise invalid(where, "cannot be unpacked; download the archive again") from None
-        if len(content) > limit:
-            raise _too_large(where, self._most)
-        return content
+        if entry.file_size > limit or left < 0:
+            raise _too_large(where, self._most or MAX_BYTES)
 
-    def text(self, name: str) -> str:
-        return _decoded(self.content(name), f"{self.name}, {name}")
+    def _where(self, name: str) -> str:
+        return f"{self.name}, {name}"
 
 
-def _read(path: Path, where: str) -> bytes:
+def _chunks(path: Path, where: str) -> Iterator[bytes]:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise _too_large(where)
-        return path.read_bytes()
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                yield chunk
     except OSError as error:
         raise invalid(where, (error.strerror or "cannot be read").lower()) from None
-
-
-def _decoded(content: bytes, where: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise unknown.binary(content, where) from None
 
 
 def _too_large(where: str, most: int = MAX_BYTES) -> Exception:

@@ -1,20 +1,20 @@
 """An export as named texts: a file, a folder or a zip archive. Pure."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
 from remembrancer.importers.captions import label
-from remembrancer.importers.parse import Notes, invalid
-
-_DECODER = json.JSONDecoder()
-_SPACE = " \t\r\n"
+from remembrancer.importers.json_stream import JsonReader, elements, json_lines, parse_json
+from remembrancer.importers.parse import Notes
 
 
 class Bundle(Protocol):
     """A file, a folder or a zip archive."""
+
+    is_stopped: bool
+    """Set to let a thread that reads it end."""
 
     @property
     def name(self) -> str: ...
@@ -29,6 +29,14 @@ class Bundle(Protocol):
 
     def text(self, name: str) -> str:
         """Return the text of a file; raise ``InvalidInput`` if it is not UTF-8 or too large."""
+        ...
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """Yield the bytes of a file of any size in parts."""
+        ...
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Yield the text of a file of any size in parts; raise ``InvalidInput`` if it is none."""
         ...
 
 
@@ -53,70 +61,39 @@ class Member:
     def text(self) -> str:
         return self.bundle.text(self.name)
 
+    def chunks(self) -> Iterator[bytes]:
+        return self.bundle.chunks(self.name)
+
+    def texts(self) -> Iterator[str]:
+        return self.bundle.texts(self.name)
+
+    def start(self) -> tuple[str, bool]:
+        """Return the beginning of a text, and whether that is all of it."""
+        texts = self.texts()
+        start, following = next(texts, ""), next(texts, "")
+        return (start, False) if following else (start, True)
+
+    def lines(self) -> Iterator[str]:
+        begun: list[str] = []
+        for text in self.texts():
+            *whole, rest = text.split("\n")
+            for line in whole:
+                yield "".join((*begun, line))
+                begun.clear()
+            begun.append(rest)
+        yield "".join(begun)
+
     def json(self) -> Any:
         return parse_json(self.text(), self.where)
 
+    def json_reader(self) -> JsonReader:
+        return JsonReader(self.texts(), self.where)
+
+    def json_lines(self) -> Iterator[tuple[str, Any]]:
+        return json_lines(self.lines(), self.where)
+
     def elements(self) -> Iterator[tuple[str, Any]]:
-        yield from elements(self.text(), self.where)
-
-
-def parse_json(text: str, where: str) -> Any:
-    value, at = _decoded(text, _after_space(text, 0), where)
-    if (at := _after_space(text, at)) < len(text):
-        raise _not_json(text, at, where)
-    return value
-
-
-def elements(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    """Yield the elements of a JSON list, or a single value, with their positions."""
-    at = _after_space(text, 0)
-    if text[at : at + 1] != "[":
-        yield where, parse_json(text, where)
-        return
-    at, number = _after_space(text, at + 1), 0
-    while number == 0 or text[at : at + 1] == ",":
-        at = _after_space(text, at + (number > 0))
-        if number == 0 and text[at : at + 1] == "]":
-            break
-        number += 1
-        value, at = _decoded(text, at, where)
-        yield f"{where}, {number}", value
-        at = _after_space(text, at)
-    if text[at : at + 1] != "]" or _after_space(text, at + 1) < len(text):
-        raise _not_json(text, at, where)
-
-
-def json_lines(text: str, where: str) -> Iterator[tuple[str, Any]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            position = f"{where}, line {number}"
-            try:
-                yield position, json.loads(line)
-            except (ValueError, RecursionError):
-                raise invalid(position, "is not valid JSON") from None
-
-
-def _decoded(text: str, at: int, where: str) -> tuple[Any, int]:
-    try:
-        return _DECODER.raw_decode(text, at)
-    except json.JSONDecodeError as error:
-        raise _not_json(text, error.pos, where) from None
-    except RecursionError:
-        raise invalid(where, "is nested too deeply") from None
-    except ValueError:
-        # such as a number of ten thousand digits
-        raise _not_json(text, at, where) from None
-
-
-def _not_json(text: str, at: int, where: str) -> Exception:
-    line = text.count("\n", 0, at) + 1
-    return invalid(f"{where}, line {line}", "is not valid JSON")
-
-
-def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACE:
-        at += 1
-    return at
+        return elements(self.texts(), self.where)
 
 
 def find(bundle: Bundle, name: str) -> Member | None:

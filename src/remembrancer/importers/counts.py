@@ -1,6 +1,5 @@
 """Counts of an import."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -31,6 +30,7 @@ class ImportResult:
     def total(self) -> int:
         return self.messages_added + self.messages_edited + self.messages_skipped + self.memories
 
-    def add_times(self, times: Iterable[datetime | None]) -> None:
-        instants = [at for at in (*times, self.first, self.last) if at is not None]
-        self.first, self.last = min(instants, default=None), max(instants, default=None)
+    def add_time(self, at: datetime | None) -> None:
+        if at is not None:
+            self.first = min(at, self.first or at)
+            self.last = max(at, self.last or at)

@@ -1,12 +1,12 @@
 """Conversations and their turns as read from an export. Pure."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from remembrancer.conversations.schemas import MessageCreate, MessageRole
+from remembrancer.importers.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,33 @@ class Turn:
     message_id: str | None = None
 
 
+class Turns(Collection[Turn]):
+    """Many turns, read anew each time so that few of them are in memory."""
+
+    def __init__(self, count: int, read: Callable[[], Iterator[Turn]]) -> None:
+        self._count = count
+        self._read = read
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Turn]:
+        return self._read()
+
+    def __contains__(self, turn: object) -> bool:
+        return any(turn == other for other in self)
+
+
+def changed(turns: Collection[Turn], change: Callable[[Turn], Turn]) -> Collection[Turn]:
+    """Return the turns, each changed when it is read."""
+    if isinstance(turns, Turns):
+        return Turns(len(turns), lambda: map(change, turns))
+    return [change(turn) for turn in turns]
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """One conversation.
+    """One conversation. Its turns can be read until the next conversation is.
 
     In a ``together`` one, all participants recall all messages. In a ``personal`` one, the ids of
     the conversation and its people are names that only the user of the import uses, such as
@@ -33,7 +57,7 @@ class Transcript:
 
     platform: str
     conversation: str
-    turns: Sequence[Turn]
+    turns: Collection[Turn]
     title: str = ""
     together: bool = False
     people: dict[str, str] = field(default_factory=dict)
@@ -41,32 +65,31 @@ class Transcript:
     personal: bool = False
     partner: str | None = None
 
-    def messages(self) -> list[MessageCreate]:
-        """Return the turns as messages to store; the same turn always gets the same id."""
-        repeats: Counter[str] = Counter()
-        return [_message(turn, self._id(turn, repeats)) for turn in self.turns]
+    def messages(self) -> Iterator[MessageCreate]:
+        """Yield the turns as messages to store; the same turn always gets the same id."""
+        repeats = Tally()
+        for turn in self.turns:
+            yield _message(turn, self._id(turn, repeats))
 
-    def _id(self, turn: Turn, repeats: Counter[str]) -> str:
+    def _id(self, turn: Turn, repeats: Tally) -> str:
         # A hash of the text and its repeats, not of the position: a file may gain lines.
         if turn.message_id is not None:
             return turn.message_id
         at = turn.sent_at.isoformat() if turn.sent_at else ""
         parts = (turn.role.value, turn.platform_user_id or "", at, turn.content)
         hashed = digest((self.platform, self.conversation, *parts))
-        repeats[hashed] += 1
-        return f"import-{hashed[:32]}-{repeats[hashed]}"
+        return f"import-{hashed[:32]}-{repeats.add(hashed)}"
 
 
 def to_transcript(
     platform: str,
     conversation: str,
-    turns: Iterable[Turn],
+    turns: Collection[Turn],
     *,
     title: str = "",
     together: bool = False,
     personal: bool = False,
 ) -> Transcript:
-    turns = list(turns)
     people: dict[str, str] = {}
     for turn in turns:
         if turn.platform_user_id is not None:

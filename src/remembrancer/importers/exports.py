@@ -8,6 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from uuid import UUID
 
+from pydantic_core import from_json
+
 from remembrancer.errors import InvalidInput
 from remembrancer.importers import unknown
 from remembrancer.importers.address_book import owned
@@ -15,7 +17,6 @@ from remembrancer.importers.archives import open_bundle
 from remembrancer.importers.bundle import (
     Bundle,
     Member,
-    elements,
     files,
     find,
     part_number,
@@ -56,6 +57,7 @@ from remembrancer.importers.formats import (
     whatsapp,
     zep,
 )
+from remembrancer.importers.json_stream import elements
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, invalid
 from remembrancer.portability.records import AnyRecord
@@ -254,7 +256,7 @@ def detect(bundle: Bundle) -> Format:
         return by_ending
     found = None
     for member in _candidates(bundle):
-        found = detect_text(member.text(), member.where)
+        found = detect_member(member)
         if found is not Format.JSON:
             return found  # else a part without conversations, perhaps
     found = found or _of_folder(bundle) or by_ending
@@ -276,7 +278,7 @@ def _of_folder(bundle: Bundle) -> Format | None:
     found = sorted(files(bundle, ".jsonl", ".json", ".html"), key=_unlikeliness)
     for member in found[:_MOST_TRIED]:
         with suppress(InvalidInput):
-            if (format_ := detect_text(member.text(), member.where)) in _FOLDERS:
+            if (format_ := detect_member(member)) in _FOLDERS:
                 return format_
     return None
 
@@ -305,34 +307,47 @@ def _candidates(bundle: Bundle) -> Iterator[Member]:
         *filter(None, (find(bundle, name) for name in (telegram.FILE, "memory.jsonl", matrix.FILE)))
     ]
     yield from found
-    if not found and (chat := whatsapp.chat(bundle)) and whatsapp.looks_like(chat.text()):
+    if not found and (chat := whatsapp.chat(bundle)) and whatsapp.looks_like(chat.start()[0]):
         yield chat
 
 
-def detect_text(text: str, where: str) -> Format:
-    """Return the format of one text; raise ``InvalidInput`` that says what it looks like."""
-    for format_, looks_like in _TEXTS:
-        if looks_like(text):
-            return format_
-    line = _first_value(text.lstrip().partition("\n")[0])
-    start = text.lstrip()[:1]
-    if start == "{" and (found := _match(_LINES, line)):
-        return found
-    first = _first_value(text) if start in {"[", "{"} else None
-    if found := _match(_LISTS if start == "[" else _OBJECTS, first):
-        return found
-    if start == "[":
-        _check_json(text, where)
+def detect_member(member: Member) -> Format:
+    """Return the format of one file; raise ``InvalidInput`` that says what it looks like.
+
+    The beginning of a large file tells nearly always.
+    """
+    start, is_whole = member.start()
+    text = start.lstrip()
+    first = _first_value(text, is_whole=is_whole)
+    format_ = _match_start(text, first)
+    if format_ is None and not is_whole and not (text[0] == "[" and _has_messages(first)):
+        text = member.text().lstrip()
+        first = _first_value(text, is_whole=True)
+        format_ = _match_start(text, first)
+    if format_ is not None:
+        return format_
+    mark = text[:1]
+    if mark == "[":
+        for _ in member.elements():
+            pass  # an error in the list comes first
     elif first is None:
-        first = line  # of several
-    if (isinstance(first, Mapping) and "messages" not in first) or start not in {"[", "{", ""}:
-        raise unknown.text(text, first, where)
+        first = _first_line(text)  # of several
+    if (isinstance(first, Mapping) and not _has_messages(first)) or mark not in {"[", "{", ""}:
+        raise unknown.text(text, first, member.where)
     return Format.JSON
 
 
-def _check_json(text: str, where: str) -> None:
-    for _ in elements(text, where):
-        pass
+def _match_start(text: str, first: object) -> Format | None:
+    for format_, looks_like in _TEXTS:
+        if looks_like(text):
+            return format_
+    if text[:1] == "{" and (found := _match(_LINES, _first_line(text))):
+        return found
+    return _match(_LISTS if text[:1] == "[" else _OBJECTS, first)
+
+
+def _has_messages(value: object) -> bool:
+    return isinstance(value, Mapping) and "messages" in value
 
 
 def _match(
@@ -341,16 +356,26 @@ def _match(
     return next((format_ for format_, looks_like in formats if looks_like(content)), None)
 
 
-def _first_value(text: str) -> Any:
-    try:
-        return next(elements(text, ""))[1]
-    except (InvalidInput, StopIteration):
+def _first_line(text: str) -> Any:
+    return _first_value(text.partition("\n")[0], is_whole=True)
+
+
+def _first_value(text: str, *, is_whole: bool) -> Any:
+    """Return the first value of a list, or the only one, as far as a text has it; else null."""
+    if text[:1] not in {"[", "{"}:
         return None
+    try:
+        if is_whole:
+            return next(elements((text,), ""))[1]
+        value = from_json(text.encode("utf-8", "replace"), allow_partial=True)
+    except (InvalidInput, StopIteration, ValueError):
+        return None
+    return next(iter(value), None) if isinstance(value, list) else value
 
 
 @dataclass(slots=True)
 class Export:
-    """An export, read anew each time so that most of a large one is never in memory at once.
+    """An export, read anew each time so that little of a large one is in memory at once.
 
     ``notes`` belong to the last read of its conversations and then its memories. With ``owner``,
     all in it is this user's, whatever they are called there, in conversations that no platform has.
@@ -422,7 +447,10 @@ def read_export(
     the position and the reason, never with the text of a message.
     """
     options = replace(options or Options(), platform=platform)
-    transcripts = list(open_export(path, format_, options).transcripts())
+    transcripts = [
+        replace(transcript, turns=list(transcript.turns))
+        for transcript in open_export(path, format_, options).transcripts()
+    ]
     if not transcripts:
         raise invalid(path.name, "has no messages")
     return transcripts

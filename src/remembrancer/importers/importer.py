@@ -6,7 +6,7 @@ id: with other words in a newer export it is edited. One that an export lacks st
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -19,7 +19,7 @@ from remembrancer.conversations import schemas
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.importers.address_book import scoped
 from remembrancer.importers.counts import ImportResult
-from remembrancer.importers.exported_conversations import Transcript, digest
+from remembrancer.importers.exported_conversations import Transcript, changed, digest
 from remembrancer.importers.exports import PERSONAL, Export, Format
 from remembrancer.importers.formats.telegram import UNKNOWN
 from remembrancer.importers.memory_import import MemoryImporter
@@ -30,7 +30,10 @@ from remembrancer.spaces.schemas import SpaceCreate
 
 BATCH = 100
 """Messages or memories stored in one transaction."""
-_WINDOW = 200
+_PAGE = 200
+_CHECKED = 1_000
+_OUTCOMES = {None: "appended", False: "edited", True: "repeated"}
+"""What an append of a message does, by whether it is stored with the same words."""
 
 T = TypeVar("T")
 
@@ -69,13 +72,11 @@ class Importer:
         """
         result = ImportResult()
         people: dict[PlatformId, str] = {}
-        for transcript in export.transcripts():
-            self._check_transcript(export, transcript)
+        async for transcript in _transcripts(export):
+            await self._check_transcript(export, transcript, result)
             result.conversations += 1
             result.messages_added += len(transcript.turns)
-            result.add_times(turn.sent_at for turn in transcript.turns)
             people |= {(transcript.platform, key): name for key, name in transcript.people.items()}
-            await asyncio.sleep(0)  # others have their turn
         for exported in export.memories():
             self._memories.check(export.name, exported)
             result.memories_added += 1
@@ -99,7 +100,9 @@ class Importer:
             await self._people.check_owner(owner)
             self._owners[id(export)] = owner
 
-    def _check_transcript(self, export: Export, transcript: Transcript) -> None:
+    async def _check_transcript(
+        self, export: Export, transcript: Transcript, result: ImportResult
+    ) -> None:
         longest = self._app.settings.limits.message_characters
         unnamed_role = schemas.MessageRole.USER if transcript.people else None
         if transcript.personal and self._actor.user_id is None:
@@ -111,11 +114,14 @@ class Importer:
             unnamed = turn.platform_user_id is None and unnamed_role in {None, turn.role}
             if unnamed and self._actor.user_id is None:
                 raise invalid(f"{where}, sender", "is missing; name the sender with --user")
+            result.add_time(turn.sent_at)
+            if number % _CHECKED == 0:
+                await asyncio.sleep(0)  # others have their turn
 
     async def store(self, export: Export) -> None:
         if owner := self._owners.get(id(export)):
             await self._people.link_owner(owner)
-        for transcript in export.transcripts():
+        async for transcript in _transcripts(export):
             await self.store_transcript(transcript)
         for batch in _batches(export.memories()):
             await self._memories.store(batch, self.result)
@@ -125,38 +131,52 @@ class Importer:
 
     async def store_transcript(self, transcript: Transcript) -> None:
         transcript = self._prepared(transcript)
-        conversation, stored = await self._stored(transcript)
+        conversation = await self._conversation(transcript)
         self._count_people(transcript)
         is_together = transcript.together or self._together
+        speaker: Actor | None = None
         for batch in _batches(transcript.messages()):
-            changed = [m for m in batch if _outcome(m, stored) != "repeated"]
-            outcomes = Counter(repeated=len(batch) - len(changed))
-            if changed:
-                actor = await self._speaker(transcript)
+            same = await self._same(conversation, batch)
+            new = [message for message, is_same in zip(batch, same, strict=True) if not is_same]
+            outcomes = Counter(repeated=len(batch) - len(new))
+            if new:
+                speaker = speaker or await self._speaker(transcript)
                 if conversation is None:
-                    conversation = await self._open(actor, transcript)
+                    conversation = await self._open(speaker, transcript)
                 elif is_together and conversation.space_id is not None:
-                    speakers = {m.user_id for m in stored.values() if m.user_id is not None}
-                    await self._admit(transcript, conversation.space_id, speakers)
-                    is_together = False
+                    await self._admit(transcript, conversation.id, conversation.space_id)
+                is_together = False
                 result = await self._app.conversations.append(
-                    actor, conversation.id, changed, source="import"
+                    speaker, conversation.id, new, source="import"
                 )
                 outcomes.update(message.outcome for message in result.messages)
             self._count(outcomes)
             self._on_progress(len(batch))
 
     async def preview(self, export: Export) -> None:
-        for transcript in map(self._prepared, export.transcripts()):
-            _, stored = await self._stored(transcript)
+        async for read in _transcripts(export):
+            transcript = self._prepared(read)
+            conversation = await self._conversation(transcript)
             self._count_people(transcript)
-            self._count(Counter(_outcome(m, stored) for m in transcript.messages()))
-            self._on_progress(len(transcript.turns))
-        for batch in _batches(export.memories()):
-            await self._memories.preview(batch, self.result)
-            self._on_progress(len(batch))
+            for batch in _batches(transcript.messages()):
+                same = await self._same(conversation, batch)
+                self._count(Counter(_OUTCOMES[is_same] for is_same in same))
+                self._on_progress(len(batch))
+        for memories in _batches(export.memories()):
+            await self._memories.preview(memories, self.result)
+            self._on_progress(len(memories))
         if export.format is Format.REMEMBRANCER:
             await self._person.preview(export, self.result)
+
+    async def _same(
+        self, conversation: schemas.Conversation | None, messages: Sequence[schemas.MessageCreate]
+    ) -> list[bool | None]:
+        """Return whether each message is stored with the same words; null for a new one."""
+        if conversation is None:
+            return [None] * len(messages)
+        stored = await self._app.conversations.compare(self._staff, conversation.id, messages)
+        found = {message.platform_message_id: message.is_same for message in stored}
+        return [found.get(message.platform_message_id or "") for message in messages]
 
     def _count(self, outcomes: Counter[str]) -> None:
         self.result.messages_added += outcomes["appended"]
@@ -172,7 +192,9 @@ class Importer:
     def _prepared(self, transcript: Transcript) -> Transcript:
         # Redact first, since ids and keys are hashes of the text.
         guard = self._app.guard
-        turns = [replace(turn, content=guard.redact(turn.content)) for turn in transcript.turns]
+        turns = changed(
+            transcript.turns, lambda turn: replace(turn, content=guard.redact(turn.content))
+        )
         together = transcript.together or (self._together and len(transcript.people) > 1)
         title = guard.redact(transcript.title)
         prepared = replace(transcript, title=title, turns=turns, together=together)
@@ -213,13 +235,12 @@ class Importer:
         key = f"import-{digest((transcript.platform, transcript.conversation))[:32]}"
         return (await self._app.spaces.create(actor, space, idempotency_key=key)).id
 
-    async def _admit(
-        self, transcript: Transcript, space_id: UUID, speakers: Collection[UUID]
-    ) -> None:
+    async def _admit(self, transcript: Transcript, conversation_id: UUID, space_id: UUID) -> None:
         """Add people who first appear in this export to the space of their conversation.
 
         Who left the space or declined to join it stays out.
         """
+        speakers = await self._app.conversations.participants(self._staff, conversation_id)
         people = [
             await self._people.find_or_create((transcript.platform, key), name)
             for key, name in transcript.people.items()
@@ -245,28 +266,31 @@ class Importer:
                         return None
         return None
 
-    async def _stored(
-        self, transcript: Transcript
-    ) -> tuple[schemas.Conversation | None, dict[str, schemas.Message]]:
-        """Return the conversation, if it is there, and its messages by the platform's ids."""
+    async def _conversation(self, transcript: Transcript) -> schemas.Conversation | None:
         conversation = await self._app.conversations.on_platform(
             self._staff, transcript.platform, transcript.conversation
         )
         one_sided = transcript.conversation == f"{UNKNOWN}-{transcript.partner}"
         if transcript.partner is not None and (conversation is None or one_sided):
             async for other in self._chats_with(transcript.platform, transcript.partner):
-                stored = await self._messages(other)
-                for message in transcript.messages():
-                    same = stored.get(message.platform_message_id or "")
-                    if same is not None and same.sent_at == message.sent_at:
-                        return other, stored
+                for batch in _batches(transcript.messages()):
+                    if await self._has_any(other, batch):
+                        return other
             if conversation is not None:
                 reason = (
                     "shows one side alone, and no message of the chat that is stored; "
                     "export the chat from its beginning"
                 )
                 raise invalid(f"{transcript.platform} chat {transcript.partner}", reason)
-        return conversation, await self._messages(conversation) if conversation else {}
+        return conversation
+
+    async def _has_any(
+        self, chat: schemas.Conversation, messages: Sequence[schemas.MessageCreate]
+    ) -> bool:
+        """Return whether a chat has one of the messages, with its id and its time."""
+        times = {message.platform_message_id: message.sent_at for message in messages}
+        stored = await self._app.conversations.compare(self._staff, chat.id, messages)
+        return any(times[message.platform_message_id] == message.sent_at for message in stored)
 
     async def _chats_with(self, platform: str, partner: str) -> AsyncIterator[schemas.Conversation]:
         """Yield the stored private chats of a person, whoever the other side is."""
@@ -275,7 +299,7 @@ class Importer:
             return
         actor, cursor = replace(self._actor, user_id=user_id), None
         while True:
-            page = await self._app.conversations.list(actor, limit=_WINDOW, cursor=cursor)
+            page = await self._app.conversations.list(actor, limit=_PAGE, cursor=cursor)
             for chat in page.items:
                 side, _, last = (chat.platform_conversation_id or "").rpartition("-")
                 same = (chat.platform, chat.agent_id, last) == (platform, actor.agent_id, partner)
@@ -283,27 +307,6 @@ class Importer:
                     yield chat
             if (cursor := page.next_cursor) is None:
                 return
-
-    async def _messages(self, conversation: schemas.Conversation) -> dict[str, schemas.Message]:
-        messages: dict[str, schemas.Message] = {}
-        before = conversation.message_count + 1
-        while before > 1:
-            page = await self._app.conversations.messages(
-                self._staff, conversation.id, last=_WINDOW, before=before
-            )
-            if not page.items:
-                break
-            messages |= {m.platform_message_id: m for m in page.items if m.platform_message_id}
-            before = page.items[0].position
-        return messages
-
-
-def _outcome(message: schemas.MessageCreate, stored: Mapping[str, schemas.Message]) -> str:
-    """Return what an append of the message does, with the messages that are stored."""
-    same = stored.get(message.platform_message_id or "")
-    if same is None:
-        return "appended"
-    return "repeated" if same.content == message.content else "edited"
 
 
 def _has_unnamed_user(transcript: Transcript) -> bool:
@@ -331,6 +334,17 @@ def owner_of(export: Export, people: Mapping[PlatformId, str]) -> PlatformId | N
         reason = f"has memories of {len(people)} users; name the one of --user with --as"
         raise invalid(export.name, reason)
     return next(iter(people))
+
+
+async def _transcripts(export: Export) -> AsyncIterator[Transcript]:
+    """Yield the conversations, each read in a thread, so that others have their turn."""
+    transcripts = export.transcripts()
+    try:
+        while (transcript := await asyncio.to_thread(next, transcripts, None)) is not None:
+            yield transcript
+    except asyncio.CancelledError:
+        export.bundle.is_stopped = True  # nobody waits for the thread
+        raise
 
 
 def _batches(items: Iterable[T]) -> Iterator[list[T]]:

@@ -23,6 +23,8 @@ def invalid(where: str, reason: str) -> InvalidInput:
 
 @dataclass(slots=True)
 class Notes:
+    read: int = 0
+    """Messages that were read."""
     unknown: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
 

@@ -40,7 +40,7 @@ class PersonImporter:
         for record in export.records():
             if isinstance(record, MessageRecord):
                 result.messages_added += 1
-                result.add_times([record.sent_at])
+                result.add_time(record.sent_at)
             result.conversations += isinstance(record, ConversationRecord)
             result.memories_added += isinstance(record, MemoryRecord)
             await asyncio.sleep(0)  # others have their turn

@@ -1,12 +1,14 @@
-"""Make the turns of an export storable: unique ids, no empty ones, none too long. Pure."""
+"""Make the turns of an export storable: unique ids, no empty ones, none too long."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.exported_conversations import Transcript, Turn, to_transcript
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, in_years
+from remembrancer.importers.spool import Spool
+from remembrancer.importers.tally import Tally
 from remembrancer.text import is_blank
 
 _LONGEST_KEY = 255
@@ -14,7 +16,7 @@ _LONGEST_KEY = 255
 
 def storable(
     platform: str,
-    key: str,
+    key: str | Callable[[Collection[Turn]], str],
     turns: Iterable[Turn],
     notes: Notes,
     options: Options,
@@ -22,27 +24,31 @@ def storable(
     title: str = "",
     personal: bool = False,
 ) -> Iterator[Transcript]:
-    """Yield the conversation, unless it has nothing to store; skip repeated messages."""
-    turns = list(_storable_turns(turns, notes, options.longest))
-    if not turns:
-        notes.skip("conversation without messages")
-    elif all(turn.role is not MessageRole.USER for turn in turns):
-        notes.skip("conversation without a person's message")
-    else:
-        yield to_transcript(platform, key[:_LONGEST_KEY], turns, title=title, personal=personal)
+    """Yield the conversation, unless it has nothing to store; skip repeated messages.
+
+    ``key`` may depend on the turns.
+    """
+    with Spool() as spool:
+        held = spool.hold(_storable_turns(turns, notes, options.longest))
+        if not held:
+            notes.skip("conversation without messages")
+        elif all(turn.role is not MessageRole.USER for turn in held):
+            notes.skip("conversation without a person's message")
+        else:
+            key = key if isinstance(key, str) else key(held)
+            yield to_transcript(platform, key[:_LONGEST_KEY], held, title=title, personal=personal)
 
 
 def _storable_turns(turns: Iterable[Turn], notes: Notes, longest: int) -> Iterator[Turn]:
-    ids: set[str] = set()
+    ids = Tally()
     for turn in turns:
+        notes.read += 1
         if is_blank(turn.content):
             notes.skip("message without text")
             continue
-        if turn.message_id is not None:
-            if turn.message_id in ids:
-                notes.skip("repeated message")
-                continue
-            ids.add(turn.message_id)
+        if turn.message_id is not None and ids.add(turn.message_id) > 1:
+            notes.skip("repeated message")
+            continue
         has_valid_time = turn.sent_at is None or in_years(turn.sent_at)
         yield from _parts(turn if has_valid_time else replace(turn, sent_at=None), longest)
 

@@ -80,7 +80,7 @@ class UploadJob:
         stored = ImportProgress(self._app.database)
         importer = Importer(self._app, actor, stored.advance)
         found = await importer.check(export)
-        importer.result.add_times((found.first, found.last))
+        importer.result.first, importer.result.last = found.first, found.last
         if upload.status is UploadStatus.CHECKING:
             await importer.preview(export)
             counts = _counts(importer.result)

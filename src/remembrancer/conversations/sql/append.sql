@@ -90,6 +90,16 @@ SELECT new.owner_id, o.agent_id, c.space_id, CASE WHEN o.shared THEN 'shared' EL
     ON CONFLICT DO NOTHING
 RETURNING id, position, off_record;
 
+-- Which messages a conversation has by the platform's ids, and whether with the same words.
+--
+-- Binds: conversation_id, platform_message_ids and contents.
+-- name: compare
+SELECT m.platform_message_id, m.content = n.content AS is_same, m.sent_at
+  FROM unnest(CAST(:platform_message_ids AS text[]), CAST(:contents AS text[]))
+       AS n (platform_message_id, content)
+  JOIN messages AS m ON m.platform_message_id = n.platform_message_id
+ WHERE m.conversation_id = :conversation_id;
+
 -- Binds: the owners, ids and new contents of messages.
 -- name: edit
 UPDATE messages AS m

@@ -7,7 +7,7 @@ and in files of the archive. Each text comes once, from the first time it was in
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from remembrancer.importers.bundle import Bundle, elements, find, parts
+from remembrancer.importers.bundle import Bundle, find, parts
 from remembrancer.importers.exported_memories import ExportedMemory
 from remembrancer.importers.formats import chatgpt
 from remembrancer.importers.formats.chatgpt_content import INSTRUCTIONS
@@ -54,8 +54,7 @@ def _instructions(bundle: Bundle) -> Iterator[tuple[tuple[bool, str], datetime |
             ):
                 yield words, None
     for part in parts(bundle, chatgpt.FILE):
-        text = part.text()
-        for _, chat in elements(text, part.where) if INSTRUCTIONS in text else ():
+        for _, chat in part.elements():
             yield from _of_chat(chat)
 
 

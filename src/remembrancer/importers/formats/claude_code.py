@@ -15,7 +15,7 @@ from pydantic import AwareDatetime, Field
 
 from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.branches import without
-from remembrancer.importers.bundle import Bundle, Member, files, json_lines, note_unread
+from remembrancer.importers.bundle import Bundle, Member, files, note_unread
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.options import Options
@@ -85,7 +85,7 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
 def _session(member: Member, options: Options, notes: Notes) -> Iterator[Transcript]:
     lines = [
         record(_Line, value, where, notes if _is_message(value) else None)
-        for where, value in json_lines(member.text(), member.where)
+        for where, value in member.json_lines()
     ]
     said = {line.uuid: line for line in lines if line.uuid and line.words()}
     turns = {

@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import AwareDatetime
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, files, json_lines, note_unread
+from remembrancer.importers.bundle import Bundle, Member, files, note_unread
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.options import Options
@@ -70,7 +70,7 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
 
 
 def _session(member: Member, options: Options, notes: Notes) -> Iterator[Transcript]:
-    lines = json_lines(member.text(), member.where)
+    lines = member.json_lines()
     where, first = next(lines, (member.where, None))
     if not isinstance(first, Mapping) or not looks_like(first):
         notes.skip("file without a session")

@@ -16,9 +16,10 @@ from typing import Any, Final
 from pydantic import AwareDatetime, Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, find, main, note_unread, parse_json
+from remembrancer.importers.bundle import Bundle, Member, find, main, note_unread
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.json_stream import long_record, parse_json
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -104,20 +105,22 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
         yield from _package(bundle, options, notes)
         return
     member = main(bundle)
-    export = record(_Export, member.json(), member.where, notes)
+    reader, first = member.json_reader(), ("guild", "channel")
+    export, messages = long_record(_Export, reader, "messages", first, member.where, notes)
     parts = (export.guild.name, f"#{export.channel.name}" if export.channel.name else None)
     yield from storable(
         PLATFORM,
         export.channel.id,
-        _turns(export, member.where, notes),
+        _turns(messages, member.where, notes),
         notes,
         options,
         title=label(" ".join(part for part in parts if part)),
     )
+    reader.end()
 
 
-def _turns(export: _Export, where: str, notes: Notes) -> Iterator[Turn]:
-    for number, value in enumerate(export.messages, 1):
+def _turns(messages: Iterator[object], where: str, notes: Notes) -> Iterator[Turn]:
+    for number, value in enumerate(messages, 1):
         position = f"{where}, message {number}"
         message = record(_Message, value, position, notes)
         if str(message.type) not in _MESSAGE_TYPES:

@@ -25,6 +25,7 @@ from remembrancer.importers.formats import gemini_html
 from remembrancer.importers.html_text import html_text
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, in_years, record
+from remembrancer.importers.spool import Spool
 from remembrancer.importers.turns import storable
 
 PLATFORM: Final = "gemini"
@@ -69,24 +70,20 @@ def _activities(member: Member, options: Options) -> Iterator[tuple[str, object]
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    chats: dict[str, list[Turn]] = {}
     found = members(bundle)
-    for where, value in (pair for member in found for pair in _activities(member, options)):
-        activity = record(_Activity, value, where, notes)
-        if not activity.is_of_gemini():
-            notes.skip(f"activity of {label(activity.header)}")
-        elif not in_years(activity.time):
-            notes.skip("activity without a valid time")
-        elif turns := list(_turns(activity, notes)):
-            chats.setdefault(_chat(activity), []).extend(turns)
-    for key, turns in sorted(chats.items()):
-        turns.sort(key=_moment)
-        yield from storable(PLATFORM, key, turns, notes, options, personal=True)
+    with Spool() as spool:
+        for where, value in (pair for member in found for pair in _activities(member, options)):
+            activity = record(_Activity, value, where, notes)
+            if not activity.is_of_gemini():
+                notes.skip(f"activity of {label(activity.header)}")
+            elif not in_years(activity.time):
+                notes.skip("activity without a valid time")
+            else:
+                for turn in _turns(activity, notes):
+                    spool.add(_chat(activity), turn, activity.time.timestamp())
+        for key in sorted(map(str, spool.chats())):
+            yield from storable(PLATFORM, key, spool.turns(key), notes, options, personal=True)
     note_unread(bundle, found, notes)
-
-
-def _moment(turn: Turn) -> float:
-    return turn.sent_at.timestamp() if turn.sent_at else 0.0
 
 
 def _chat(activity: _Activity) -> str:

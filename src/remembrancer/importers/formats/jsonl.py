@@ -14,10 +14,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, json_lines, main
+from remembrancer.importers.bundle import Bundle, main
 from remembrancer.importers.exported_conversations import Transcript, Turn, to_transcript
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, in_years, invalid, validated
+from remembrancer.importers.spool import Spool
+from remembrancer.importers.tally import Tally
 from remembrancer.text import Key, Label, OptionalLabel, Statement
 from remembrancer.validation import Input
 
@@ -63,29 +65,35 @@ class JsonConversation(Input):
     title: OptionalLabel = ""
 
 
-def read_lines(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Transcript]:
-    member = main(bundle)
-    conversations: dict[tuple[str, str], list[tuple[str, JsonMessage]]] = {}
-    for where, value in json_lines(member.text(), member.where):
-        message = validated(JsonMessage, value, where)
-        key = (message.platform or options.platform, message.conversation or options.conversation)
-        conversations.setdefault(key, []).append((where, message))
-    for (platform, conversation), messages in conversations.items():
-        yield to_transcript(platform, conversation, _turns(messages))
+def read_lines(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
+    numbers: dict[tuple[str, str], int] = {}
+    ids = Tally()
+    with Spool() as spool:
+        for where, value in main(bundle).json_lines():
+            message = validated(JsonMessage, value, where)
+            key = (
+                message.platform or options.platform,
+                message.conversation or options.conversation,
+            )
+            number = numbers.setdefault(key, len(numbers))
+            _check_id(message, number, ids, where)
+            spool.add(number, message.turn())
+            notes.read += 1
+        for (platform, conversation), number in numbers.items():
+            yield to_transcript(platform, conversation, spool.turns(number))
 
 
-def read_conversations(bundle: Bundle, options: Options, _notes: Notes) -> Iterator[Transcript]:
+def read_conversations(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
     member = main(bundle)
-    content = member.json()
-    values = content if isinstance(content, list) else [content]
     keys: set[tuple[str, str]] = set()
-    for number, value in enumerate(values, 1):
+    for number, (_, value) in enumerate(member.elements(), 1):
         where = f"{member.where}, conversation {number}"
         transcript = _transcript(value, number, options, where)
         key = (transcript.platform, transcript.conversation)
         if key in keys:
             raise invalid(f"{where}, conversation", "occurs twice in the file")
         keys.add(key)
+        notes.read += len(transcript.turns)
         yield transcript
 
 
@@ -102,19 +110,23 @@ def _transcript(value: Any, number: int, options: Options, where: str) -> Transc
     return to_transcript(
         conversation.platform or options.platform,
         conversation.conversation or name,
-        _turns(messages),
+        list(_turns(messages)),
         title=conversation.title,
     )
 
 
 def _turns(messages: Iterable[tuple[str, JsonMessage]]) -> Iterator[Turn]:
-    ids: set[str] = set()
+    ids = Tally()
     for where, message in messages:
-        if message.message_id is not None:
-            if message.message_id in ids:
-                raise invalid(f"{where}, message_id", "occurs twice in its conversation")
-            ids.add(message.message_id)
+        _check_id(message, 0, ids, where)
         yield message.turn()
+
+
+def _check_id(message: JsonMessage, conversation: int, ids: Tally, where: str) -> None:
+    """Raise ``InvalidInput`` for an id that the conversation has already."""
+    key = message.message_id
+    if key is not None and ids.add(f"{conversation} {key}") > 1:
+        raise invalid(f"{where}, message_id", "occurs twice in its conversation")
 
 
 def looks_like(first: object) -> bool:

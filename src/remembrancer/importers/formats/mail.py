@@ -6,14 +6,14 @@ trash or drafts. Of a message, what it quotes and its signature are left: others
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.utils import getaddresses, parsedate_to_datetime
+from math import inf
 from typing import Final
 
 from remembrancer.conversations.schemas import MessageRole
@@ -23,13 +23,16 @@ from remembrancer.importers.exported_conversations import Transcript, Turn, dige
 from remembrancer.importers.html_text import html_text
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes
+from remembrancer.importers.spool import Spool
+from remembrancer.importers.tally import Tally
 from remembrancer.importers.turns import storable
 
 PLATFORM: Final = "email"
 _ENDINGS: Final = frozenset({".eml", ".mbox"})
 _LONGEST_ID: Final = 200
 _ID: Final = re.compile(r"<([^<>\s]{1,998})>")
-_START: Final = re.compile(rb"(?:\A|(?<=\n))From [^\n]{0,300}\d\d:\d\d[^\n]{0,60}\n")
+_START: Final = re.compile(rb"From [^\n]{0,300}\d\d:\d\d[^\n]{0,60}\n")
+_MARKED: Final = re.compile(rb">+From ")
 _ANSWER: Final = re.compile(r"(?:(?:re|aw|fw|fwd|wg|sv|tr|rv|r)\s{0,3}:\s{0,3})+", re.IGNORECASE)
 _ORIGINAL: Final = re.compile(r"-{3,20} ?[^-\n]{5,40} ?-{3,20}")
 _NOT_SENT: Final = frozenset(
@@ -82,52 +85,84 @@ def members(bundle: Bundle) -> list[Member]:
 
 
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
-    mails: dict[str, _Mail] = {}
     files = members(bundle)
     note_unread(bundle, files, notes)
-    for member in files:
-        for content in _messages(member.content()):
+    ids = Tally()
+    before: dict[str, str] = {}
+    subjects: dict[str, tuple[float, str]] = {}
+    with Spool() as spool:
+        for content in (each for member in files for each in _messages(member.chunks())):
             mail = _mail(content, notes)
-            if mail is not None and mail.key in mails:
+            if mail is not None and ids.add(mail.key) > 1:
                 notes.skip("repeated message")
             elif mail is not None:
-                mails[mail.key] = mail
-    threads: defaultdict[str, list[_Mail]] = defaultdict(list)
-    roots = _roots(mails)
-    for mail in mails.values():
-        threads[roots[mail.key]].append(mail)
-    for root, thread in threads.items():
-        thread.sort(key=lambda mail: mail.turn.sent_at or datetime.max.replace(tzinfo=UTC))
-        subject = thread[0].subject
-        answer = _ANSWER.match(subject)
-        title = subject[answer.end() :] if answer else subject
-        turns = [mail.turn for mail in thread]
-        yield from storable(PLATFORM, root, turns, notes, options, title=title)
+                at = mail.turn.sent_at.timestamp() if mail.turn.sent_at else inf
+                spool.add(mail.root, mail.turn, at)
+                if mail.root != mail.key:
+                    before[mail.key] = mail.root
+                subjects[mail.root] = min(
+                    subjects.get(mail.root, (inf, mail.subject)), (at, mail.subject), key=_first
+                )
+        for told, root in _roots(before, subjects).items():
+            spool.join(told, root)
+            first = subjects.pop(told)
+            subjects[root] = min(subjects.get(root, first), first, key=_first)
+        for root in map(str, spool.chats()):
+            _, subject = subjects[root]
+            answer = _ANSWER.match(subject)
+            title = subject[answer.end() :] if answer else subject
+            yield from storable(PLATFORM, root, spool.turns(root), notes, options, title=title)
 
 
-def _messages(content: bytes) -> Iterator[bytes]:
+def _first(dated: tuple[float, str]) -> float:
+    return dated[0]
+
+
+def _messages(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the messages of a mailbox, or the only one."""
-    starts = list(_START.finditer(content))
-    if not starts or content[: starts[0].start()].strip():
-        yield content
-        return
-    for start, following in zip(starts, [*starts[1:], None], strict=True):
-        # Writers put ">" before such a line within a message; whoever does not loses nothing.
-        message = content[start.end() : following.start() if following else None]
-        yield re.sub(rb"(?m)^>(>*From )", rb"\1", message)
+    lines: list[bytes] = []
+    is_mailbox = has_text = False
+    for line in _lines(chunks):
+        if (is_mailbox or not has_text) and line.startswith(b"From ") and _START.fullmatch(line):
+            if is_mailbox:
+                yield b"".join(lines)
+            lines.clear()
+            is_mailbox = True
+        else:
+            # Writers put ">" before such a line within a message; whoever does not loses nothing.
+            is_marked = is_mailbox and line.startswith(b">") and _MARKED.match(line)
+            lines.append(line[1:] if is_marked else line)
+            has_text = has_text or not line.isspace()
+    yield b"".join(lines)
 
 
-def _roots(mails: Mapping[str, _Mail]) -> dict[str, str]:
-    """Return the id of the first message of the thread that each message is in."""
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines with their ends, and what comes after the last one."""
+    begun: list[bytes] = []
+    for chunk in chunks:
+        *whole, rest = chunk.split(b"\n")
+        for line in whole:
+            yield b"".join((*begun, line, b"\n"))
+            begun.clear()
+        begun.append(rest)
+    if rest := b"".join(begun):
+        yield rest
+
+
+def _roots(before: Mapping[str, str], told: Iterable[str]) -> dict[str, str]:
+    """Return the first message of each thread that is told to begin with an answer.
+
+    ``before`` has the first message that each answer tells.
+    """
     roots: dict[str, str] = {}
-    for key in mails:
+    for key in told:
         way: dict[str, None] = {}
         at = key
-        while at in mails and at not in roots and at not in way:
+        while at in before and at not in roots and at not in way:
             way[at] = None
-            at = mails[at].root
+            at = before[at]
         roots |= dict.fromkeys(way, roots.get(at, at))
-    return roots
+    return {key: roots[key] for key in told if roots.get(key, key) != key}
 
 
 def _mail(content: bytes, notes: Notes) -> _Mail | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import Field
 
-from remembrancer.importers.bundle import Bundle, json_lines, main
+from remembrancer.importers.bundle import Bundle, main
 from remembrancer.importers.captions import clean, label
 from remembrancer.importers.exported_memories import ExportedMemory, key_of
 from remembrancer.importers.options import Options
@@ -26,6 +26,16 @@ _CATEGORIES = {
     "event": Category.MILESTONE,
     "preference": Category.PREFERENCE,
 }
+
+_KINDS = {
+    "event": Kind.EVENT,
+    "preference": Kind.PREFERENCE,
+    "decision": Kind.DECISION,
+    "goal": Kind.GOAL,
+    "todo": Kind.TODO,
+    "task": Kind.TODO,
+}
+"""Kinds by the types that say one; any other entity, also a person or a project, is a fact."""
 
 
 class _Entity(Record):
@@ -51,7 +61,7 @@ def read(bundle: Bundle, _options: Options, notes: Notes) -> Iterator[ExportedMe
     member = main(bundle, "memory.jsonl")
     relations: list[_Relation] = []
     names: set[str] = set()
-    for where, value in json_lines(member.text(), member.where):
+    for where, value in member.json_lines():
         kind = value.get("type") if isinstance(value, Mapping) else None
         if kind == "entity":
             entity = record(_Entity, value, where, notes)
@@ -78,7 +88,7 @@ def _entity(entity: _Entity) -> Iterator[ExportedMemory]:
         key=_anchor(entity.name),
         content=f"{name} is of type {kind}." if kind else f"{name} is known.",
         platform=PLATFORM,
-        kind=Kind.IDENTITY,
+        kind=_KINDS.get(kind.casefold(), Kind.FACT),
         category=category,
         subject=name or None,
     )

@@ -6,7 +6,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from remembrancer.importers.bundle import Bundle, Member, elements, find, json_lines, main
+from remembrancer.importers.bundle import Bundle, Member, find, main
+from remembrancer.importers.json_stream import elements
 from remembrancer.importers.parse import Notes, invalid, validated
 from remembrancer.portability import json_ld, markdown
 from remembrancer.portability.records import MODELS, AnyRecord, UserRecord
@@ -42,12 +43,11 @@ def _values(bundle: Bundle, notes: Notes) -> Iterator[tuple[str, object]]:
             yield from _of_note(Member(bundle, name), notes)
         return
     member = main(bundle)
-    text = member.text()
-    if is_json_ld(text):
-        for where, node in elements(json_ld.graph(text), member.where):
+    if is_json_ld(member.start()[0]):
+        for where, node in elements((json_ld.graph(member.text()),), member.where):
             yield where, json_ld.record(node)
     else:
-        yield from json_lines(text, member.where)
+        yield from member.json_lines()
 
 
 def _of_note(note: Member, notes: Notes) -> Iterator[tuple[str, object]]:

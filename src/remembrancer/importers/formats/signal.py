@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, json_lines
+from remembrancer.importers.bundle import Bundle, Member
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.formats import signal_frames
@@ -76,7 +76,7 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
 
 
 def _turns(member: Member, options: Options, notes: Notes) -> Iterator[Turn]:
-    for where, value in json_lines(member.text(), member.where):
+    for where, value in member.json_lines():
         message = record(_Message, value, where, notes)
         sender = label(message.sender)
         if message.deleted or message.call:

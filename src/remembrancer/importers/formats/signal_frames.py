@@ -8,7 +8,6 @@ time at which it was sent first. The key of a group is a secret, and is stored a
 
 import base64
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,12 +17,13 @@ from uuid import UUID
 from pydantic import Field
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, find, json_lines
+from remembrancer.importers.bundle import Bundle, Member, find
 from remembrancer.importers.captions import caption, joined, kind_of, label
 from remembrancer.importers.exported_conversations import Transcript, Turn, digest
 from remembrancer.importers.moments import moment
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
+from remembrancer.importers.spool import Chat, Spool
 from remembrancer.importers.turns import storable
 
 PLATFORM: Final = "signal"
@@ -76,7 +76,7 @@ def export_of(bundle: Bundle) -> Member | None:
     if member is None:
         return None
     try:
-        first = json.loads(member.text().lstrip().partition("\n")[0])
+        first = json.loads(member.start()[0].lstrip().partition("\n")[0])
     except (ValueError, RecursionError):
         return None
     return member if looks_like(first) else None
@@ -84,22 +84,21 @@ def export_of(bundle: Bundle) -> Member | None:
 
 def read(member: Member, options: Options, notes: Notes) -> Iterator[Transcript]:
     frames = _Frames()
-    turns: defaultdict[int, list[Turn]] = defaultdict(list)
-    for where, value in json_lines(member.text(), member.where):
-        frame = value if isinstance(value, Mapping) else {}
-        frames.add(frame, where)
-        if "chatItem" in frame:
-            item = record(_Item, frame["chatItem"], where, notes)
-            if (turn := _turn(item, frames, where, notes)) is not None:
-                turns[item.chat].append(turn)
-    for chat, said in turns.items():
-        other = frames.people.get(frames.chats.get(chat, -1), _Person("", ""))
-        if other.key == "":
-            notes.skip("chat of an unknown kind")
-            continue
-        said.sort(key=_sent_at)
-        key, title = (other.key, other.name) if other.key else ("notes", "Note to Self")
-        yield from storable(PLATFORM, key, said, notes, options, title=title, personal=True)
+    with Spool() as spool:
+        for where, value in member.json_lines():
+            frame = value if isinstance(value, Mapping) else {}
+            frames.add(frame, where)
+            if "chatItem" in frame:
+                item = record(_Item, frame["chatItem"], where, notes)
+                if (turn := _turn(item, frames, where, notes)) is not None:
+                    spool.add(item.chat, turn, _sent_at(turn).timestamp())
+        for chat, other in ((chat, frames.other_side(chat)) for chat in spool.chats()):
+            if other.key == "":
+                notes.skip("chat of an unknown kind")
+                continue
+            key, title = (other.key, other.name) if other.key else ("notes", "Note to Self")
+            said = spool.turns(chat)
+            yield from storable(PLATFORM, key, said, notes, options, title=title, personal=True)
 
 
 @dataclass(slots=True)
@@ -122,6 +121,9 @@ class _Frames:
         elif "chat" in frame:
             chat = record(_Chat, frame["chat"], where)
             self.chats[chat.id] = chat.recipient
+
+    def other_side(self, chat: Chat) -> _Person:
+        return self.people.get(self.chats.get(int(chat), -1), _Person("", ""))
 
     def _person(self, recipient: _Recipient) -> _Person:
         if recipient.own is not None:

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from remembrancer.conversations.schemas import MessageRole
-from remembrancer.importers.bundle import Bundle, Member, files, json_lines, note_unread
+from remembrancer.importers.bundle import Bundle, Member, files, note_unread
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.moments import moment
@@ -58,7 +58,7 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
 
 
 def _chat(member: Member, options: Options, notes: Notes) -> Iterator[Transcript]:
-    lines = json_lines(member.text(), member.where)
+    lines = member.json_lines()
     where, first = next(lines, (member.where, None))
     if not looks_like(first):
         notes.skip("file without a chat")

@@ -19,6 +19,7 @@ from remembrancer.importers.exported_conversations import Transcript, Turn
 from remembrancer.importers.formats.slack_attachments import attached, block_texts
 from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
+from remembrancer.importers.spool import Spool
 from remembrancer.importers.turns import storable
 from remembrancer.text import Key
 
@@ -124,19 +125,18 @@ def _days(bundle: Bundle, root: PurePosixPath) -> dict[str, list[Member]]:
 
 def _turns(days: list[Member], names: Names, notes: Notes) -> Iterator[Turn]:
     """Yield the turns, with each thread whole after its first message."""
-    messages = [
-        (where, record(_Message, value, where, notes))
-        for day in days
-        for where, value in day.elements()
-    ]
-    timed = [
-        ((_moment(m.thread_ts or m.ts, where), _moment(m.ts, where)), m) for where, m in messages
-    ]
-    for (_, at), message in sorted(timed, key=lambda item: item[0]):
-        if message.type != "message" or message.subtype not in _MESSAGE_TYPES:
-            notes.skip(f"message of kind {label(message.subtype or message.type)}")
-        else:
-            yield _turn(message, datetime.fromtimestamp(at, UTC), names, notes)
+    with Spool() as spool:
+        for where, value in (pair for day in days for pair in day.elements()):
+            message = record(_Message, value, where, notes)
+            at, thread_at = (
+                _moment(ts, where) for ts in (message.ts, message.thread_ts or message.ts)
+            )
+            if message.type != "message" or message.subtype not in _MESSAGE_TYPES:
+                notes.skip(f"message of kind {label(message.subtype or message.type)}")
+            else:
+                turn = _turn(message, datetime.fromtimestamp(at, UTC), names, notes)
+                spool.add(0, turn, thread_at, at)
+        yield from spool.turns(0)
 
 
 def _turn(message: _Message, at: datetime, names: Names, notes: Notes) -> Turn:

@@ -4,9 +4,10 @@ Since 2021 a sender is ``user123`` or ``channel123``, and a chat has its own num
 were numbers: of users, or with their kind above the lower 32 bits, 1 for a user and 2 for a chat.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from functools import partial
 from typing import Annotated, Any, Final, TypeGuard
 
 from pydantic import BeforeValidator, Field
@@ -15,6 +16,7 @@ from remembrancer.conversations.schemas import MessageRole
 from remembrancer.importers.bundle import Bundle, main
 from remembrancer.importers.captions import caption, joined, label
 from remembrancer.importers.exported_conversations import Transcript, Turn
+from remembrancer.importers.json_stream import JsonReader, long_record
 from remembrancer.importers.options import Account, Options
 from remembrancer.importers.parse import Notes, Record, invalid, record
 from remembrancer.importers.turns import storable
@@ -23,6 +25,7 @@ from remembrancer.text import Key
 PLATFORM: Final = "telegram"
 FILE: Final = "result.json"
 UNKNOWN: Final = "unknown"
+_SECTIONS = frozenset({"chats", "left_chats"})
 _DAY = timedelta(days=1)
 _MEDIA = {
     "sticker": "sticker",
@@ -96,47 +99,61 @@ def looks_like(content: Any) -> bool:
 
 def find_account(bundle: Bundle) -> Account | None:
     member = main(bundle, FILE)
-    return _account(member.json(), member.where)
-
-
-def _account(content: Any, where: str) -> Account | None:
-    person = content.get("personal_information") if isinstance(content, Mapping) else None
-    if person is None:
+    reader = member.json_reader()
+    if _go_to(reader, "personal_information", before="messages") != "personal_information":
         return None
-    owner = record(_Person, person, f"{where}, personal_information")
+    if (person := reader.value()) is None:
+        return None
+    owner = record(_Person, person, f"{member.where}, personal_information")
     name = f"{owner.first_name or ''} {owner.last_name or ''}"
     return Account(PLATFORM, str(owner.user_id), label(name))
 
 
+def _go_to(reader: JsonReader, *wanted: str, before: str) -> str | None:
+    """Read to the value of a field of the export; return its name, null if there is none."""
+    if reader.peek() != "{":
+        reader.value()
+        return None
+    for name in reader.names():
+        if name in {*wanted, before}:
+            return name
+        reader.skip()
+    return None
+
+
 def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]:
     member = main(bundle, FILE)
-    content = member.json()
-    if not looks_like(content):
+    kind = _go_to(member.json_reader(), *_SECTIONS, before="messages")
+    if kind is None:
         raise invalid(member.where, "is not a Telegram export; export a chat or account as JSON")
-    account = _account(content, member.where)
-    for position, value in _chats(content, member.where):
-        chat = record(_Chat, value, position, notes)
-        if any(isinstance(m, Mapping) and _is_number(m.get("from_id")) for m in chat.messages):
-            chat.id %= _KIND
-        turns = list(_turns(chat, position, options, notes))
-        key = _key(chat, turns, account)
-        partner = str(chat.id) if chat.type in _PRIVATE else None
+    account = find_account(bundle)
+    reader = member.json_reader()
+    for position in _chats(reader, member.where) if kind in _SECTIONS else (member.where,):
+        first = ("type", "id")
+        chat, messages = long_record(_Chat, reader, "messages", first, position, notes)
+        turns = _turns(chat, messages, position, options, notes)
+        key = partial(_key, chat, account)
         for transcript in storable(PLATFORM, key, turns, notes, options, title=label(chat.name)):
+            partner = str(chat.id) if chat.type in _PRIVATE else None
             yield replace(transcript, partner=partner)
+    reader.end()
 
 
-def _chats(content: Mapping[str, Any], where: str) -> Iterator[tuple[str, Any]]:
-    if "messages" in content:
-        yield where, content
-        return
-    for part in ("chats", "left_chats"):
-        section = content.get(part)
-        chats = section.get("list") if isinstance(section, Mapping) else None
-        for number, chat in enumerate(chats if isinstance(chats, list) else (), 1):
-            yield f"{where}, {part}.{number}", chat
+def _chats(reader: JsonReader, where: str) -> Iterator[str]:
+    """Yield the position of each chat, which is read before the next."""
+    for section in reader.names():
+        if section not in _SECTIONS or reader.peek() != "{":
+            reader.skip()
+            continue
+        for name in reader.names():
+            if name != "list" or reader.peek() != "[":
+                reader.skip()
+                continue
+            for number in reader.numbers():
+                yield f"{where}, {section}.{number}"
 
 
-def _key(chat: _Chat, turns: list[Turn], account: Account | None) -> str:
+def _key(chat: _Chat, account: Account | None, turns: Collection[Turn]) -> str:
     """Return the id that a bot sees; a private chat has only the ids of both sides.
 
     Until the exporter writes, one side is unknown.
@@ -148,7 +165,7 @@ def _key(chat: _Chat, turns: list[Turn], account: Account | None) -> str:
     return f"{_me(chat, turns, account) or UNKNOWN}-{chat.id}"
 
 
-def _me(chat: _Chat, turns: list[Turn], account: Account | None) -> str | None:
+def _me(chat: _Chat, turns: Collection[Turn], account: Account | None) -> str | None:
     if account is not None:
         return account.platform_user_id
     if chat.type in _ONE_SIDED:
@@ -157,9 +174,13 @@ def _me(chat: _Chat, turns: list[Turn], account: Account | None) -> str | None:
     return next((sender for sender in senders if sender not in {None, str(chat.id)}), None)
 
 
-def _turns(chat: _Chat, where: str, options: Options, notes: Notes) -> Iterator[Turn]:
-    for number, value in enumerate(chat.messages, 1):
+def _turns(
+    chat: _Chat, messages: Iterator[object], where: str, options: Options, notes: Notes
+) -> Iterator[Turn]:
+    for number, value in enumerate(messages, 1):
         position = f"{where}, message {number}"
+        if isinstance(value, Mapping) and _is_number(value.get("from_id")):
+            chat.id %= _KIND
         renamed = {**value, "sender": value.get("from")} if isinstance(value, Mapping) else value
         if isinstance(renamed, dict):
             renamed.pop("from", None)

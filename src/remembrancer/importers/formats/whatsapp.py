@@ -8,7 +8,8 @@ person and their time zone.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -64,25 +65,29 @@ def read(bundle: Bundle, options: Options, notes: Notes) -> Iterator[Transcript]
     where = member.where
     if options.time_zone is None:
         raise invalid(where, "has times without a zone; name one, such as --time-zone Europe/Paris")
-    lines = list(_lines(member.text(), where))
-    if not lines:
+    # Who and in which order is known after all lines.
+    dates, senders = _Dates(), Counter[str | None]()
+    for line in _lines(member.lines(), where):
+        dates.add(line)
+        senders[line.sender] += 1
+    if not senders:
         raise invalid(where, "has no WhatsApp message; import the chat unedited")
     title = _title(member, bundle)
-    me = _me(lines, title, options.me, where)
-    order = options.date_order or _order(lines, where)
-    turns = [
+    me = _me([name for name in senders if name is not None], title, options.me, where)
+    order = options.date_order or dates.order(where)
+    turns = (
         turn
-        for line in lines
+        for line in _lines(member.lines(), where)
         if (turn := _turn(line, order, me, where, options, notes)) is not None
-    ]
+    )
     yield from storable(PLATFORM, title, turns, notes, options, title=title, personal=True)
 
 
-def _lines(text: str, where: str) -> Iterator[_Line]:
+def _lines(raw_lines: Iterable[str], where: str) -> Iterator[_Line]:
     begun: Head | None = None
     number, text_lines = 0, [""]
-    for at, raw in enumerate(text.splitlines() if "\u2028" not in text else text.split("\n"), 1):
-        found = head(raw.rstrip("\r"))
+    for at, raw in enumerate((line.rstrip("\r") for line in raw_lines), 1):
+        found = head(raw)
         if found is None:
             if begun is None and raw.strip():
                 raise invalid(
@@ -110,30 +115,36 @@ def _line(number: int, begun: Head, text: str, where: str) -> _Line:
     return _Line(number, begun, name, content if has_sender else text)
 
 
-def _order(lines: Sequence[_Line], where: str) -> DateOrder:
-    """Return the only order in which all dates are valid, or valid and rising."""
-    possible = [order for order in DateOrder if _is_possible(lines, order)]
-    rising = [order for order in possible if _is_rising(lines, order)]
-    if len(possible) == 1 or len(rising) == 1:
-        return (possible if len(possible) == 1 else rising)[0]
-    if not possible:
-        raise invalid(where, "has dates in mixed orders; name one with --date-order")
-    orders = " or ".join(possible)
-    raise invalid(where, f"has ambiguous days and months; name the order: --date-order {orders}")
+class _Dates:
+    """The orders in which all dates are valid, and those of them in which they rise."""
 
+    def __init__(self) -> None:
+        self._latest = dict.fromkeys(DateOrder, datetime.min)  # noqa: DTZ901
+        self._rising = set(DateOrder)
 
-def _is_possible(lines: Sequence[_Line], order: DateOrder) -> bool:
-    try:
-        for line in lines:
-            _day(line, order)
-    except ValueError:
-        return False
-    return True
+    def add(self, line: _Line) -> None:
+        for order, latest in list(self._latest.items()):
+            try:
+                day = _day(line, order)
+            except ValueError:
+                del self._latest[order]
+                continue
+            if day < latest:
+                self._rising.discard(order)
+            self._latest[order] = day
 
-
-def _is_rising(lines: Sequence[_Line], order: DateOrder) -> bool:
-    days = [_day(line, order) for line in lines]
-    return days == sorted(days)
+    def order(self, where: str) -> DateOrder:
+        """Return the only order in which all dates are valid, or valid and rising."""
+        possible = list(self._latest)
+        rising = [order for order in possible if order in self._rising]
+        if len(possible) == 1 or len(rising) == 1:
+            return (possible if len(possible) == 1 else rising)[0]
+        if not possible:
+            raise invalid(where, "has dates in mixed orders; name one with --date-order")
+        orders = " or ".join(possible)
+        raise invalid(
+            where, f"has ambiguous days and months; name the order: --date-order {orders}"
+        )
 
 
 def _day(line: _Line, order: DateOrder) -> datetime:
@@ -143,13 +154,12 @@ def _day(line: _Line, order: DateOrder) -> datetime:
     return datetime(year(parts["y"]), int(parts["m"]), int(parts["d"]))  # noqa: DTZ001
 
 
-def _me(lines: Sequence[_Line], title: str, named: str | None, where: str) -> str:
+def _me(senders: Collection[str], title: str, named: str | None, where: str) -> str:
     """Return the exporter: the person named by ``--as``, else the other person of two.
 
     The chat has the name of one of them, or it is in the name of the file, among words of a
     language whose order is not known; a group in which only one person wrote has not.
     """
-    senders = {line.sender for line in lines if line.sender is not None}
     if named is not None:
         matches = [name for name in senders if name.casefold() == label(named).casefold()]
         if matches:
