@@ -329,7 +329,9 @@ async def erase_memory(store: Explained) -> None:
 
 
 async def erase_another(store: Explained) -> None:
-    await store.memory.memories.erase(as_actor(store.user), "m0000008", dry_run=False)
+    new = await store.memory.remember("The user sails a dinghy.", user=store.user)
+    store.plans.clear()
+    await store.memory.memories.erase(as_actor(store.user), new.memory.id, dry_run=False)
 
 
 async def delete_message(store: Explained) -> None:
@@ -404,9 +406,9 @@ async def test_upkeep_and_deletions_read_what_they_are_about(explained: Explaine
 async def test_a_memory_is_erased_without_a_look_at_all_postings_of_its_owner(
     explained: Explained,
 ) -> None:
-    """They are found by their terms, of which it has four."""
+    """They are found by its terms, which are a few; the owner has hundreds of postings."""
     assert await explained.faults(erase_another, 1) == []
-    assert 0 < explained.read["postings"] <= 8
+    assert 0 < explained.read["postings"] <= 20
 
 
 @pytest.mark.parametrize(
