@@ -175,6 +175,7 @@ class World:
             "/admin/shared?text=tea",
             "/admin/shared/new",
             "/admin/keys",
+            "/admin/workspaces",
             "/admin/audit",
             "/admin/audit?action=nothing",
             "/admin/audit?person=Ada",

@@ -525,3 +525,31 @@ async def queue(host: Remembrancer, name: str, count: int) -> None:
                 ),
                 {"key": f"work:{number}", "arguments": json.dumps({"number": number})},
             )
+
+
+async def test_an_admin_of_the_host_manages_workspaces_in_the_pages(
+    host: Remembrancer, app: FastAPI, api: Api
+) -> None:
+    """Created with a secret, suspended with an undo, dropped once its name is typed."""
+    browser = await signed_in(app, api.admin["Authorization"].removeprefix("Bearer "))
+    at = "/admin/workspaces"
+    assert "only this one" in await browser.get(at)
+    created = await browser.post(at, name="tenant", requests_per_minute="60")
+    [secret] = re.findall(r"rmb_tenant\.[\w-]+", created)
+    assert "choose another" in await browser.post(at, 409, name="tenant")
+    assert "choose another" in await browser.post(at, 422, name="default")
+    assert "tenant" in await browser.get(at)
+    await browser.post(f"{at}/tenant/suspend")
+    assert (await api.client.get("/api/users", headers=bearer(secret))).status_code == 403
+    assert "Drop tenant for good?" in await browser.post(f"{at}/tenant/drop")
+    assert "is not the name" in await browser.post(f"{at}/tenant/drop", 422, typed="tenants")
+    assert databases() != []
+    dropped = await browser.post(f"{at}/tenant/drop", typed="tenant")
+    assert (databases(), "dropped for good" in dropped) == ([], True)
+    await browser.client.aclose()
+
+    theirs = await host.workspaces.create(ADMIN, "tenant")
+    browser = await signed_in(app, theirs.secret)
+    assert at not in await browser.get("/admin/keys")
+    await browser.get(at, 403)
+    await browser.client.aclose()

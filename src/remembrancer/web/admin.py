@@ -257,6 +257,7 @@ async def _render_keys(
     return request.render(
         "admin/keys.html",
         error=error,
+        is_host=request.app.is_default,
         keys=keys,
         people=await request.app.names.people(request.actor, holders),
         roles=list(Role),

@@ -29,6 +29,7 @@ from remembrancer.web.languages import (
     ngettext,
     number,
 )
+from remembrancer.workspaces.schemas import WorkspaceState
 
 SCOPES: Final = {Scope.AGENT: lazy("Private"), Scope.GLOBAL: lazy("Global")}
 SCOPE_MEANINGS: Final = {
@@ -246,6 +247,12 @@ KEY_ROLES: Final = {
     Role.ADMIN: lazy("admin"),
     Role.SERVICE: lazy("service"),
     Role.USER: lazy("user"),
+}
+WORKSPACE_STATES: Final = {
+    WorkspaceState.CREATING: lazy("being created"),
+    WorkspaceState.ACTIVE: lazy("in use"),
+    WorkspaceState.SUSPENDED: lazy("suspended"),
+    WorkspaceState.DROPPING: lazy("being dropped"),
 }
 JOB_STATUSES: Final = {
     JobStatus.QUEUED: lazy("Queued"),

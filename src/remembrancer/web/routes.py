@@ -31,13 +31,14 @@ from remembrancer.web import (
     timeline,
     usage,
     welcome,
+    workspaces,
 )
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(languages.use)])
 for part in (
     pages, login, welcome, start, history, people, home, profile, keys, bulk, memories, filters,
     memory, review, places, document, spaces, preferences, conversations, timeline, graph,
-    playground, shared, usage, audit, admin,
+    playground, shared, usage, audit, workspaces, admin,
 ):  # fmt: skip
     router.include_router(part.router)
 documentation.install(router)

@@ -62,6 +62,11 @@ class Servers:
         owner = driver_url(owner_url.get_secret_value()) if owner_url else url
         return cls(url, owner, settings.workspaces.servers)
 
+    @property
+    def names(self) -> list[str]:
+        """The names of all servers, ``main`` first."""
+        return list(self._servers)
+
     def __getitem__(self, name: str) -> Server:
         """Return a server; raise ``InvalidInput`` for an unknown one."""
         if name not in self._servers:
