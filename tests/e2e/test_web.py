@@ -225,6 +225,7 @@ async def test_no_form_changes_anything_without_its_token(
         "undo_id": uuid4(), "job_id": 1, "space_id": world.space,
         "member_id": world.bob.id, "conversation_id": world.talk, "message_id": uuid4(),
         "number": 1, "key_id": uuid4(), "upload_id": uuid4(), "filter_id": uuid4(),
+        "workspace": "tenant",
     }  # fmt: skip
     before = rows("SELECT count(*), max(updated_at) FROM memories")
     paths = [path for path in changes() if path not in {"/signin", "/welcome"}]
@@ -306,7 +307,9 @@ async def test_a_user_cannot_do_what_is_for_admins(
     filled |= {"name": "x", "role": "admin", "display_name": "x"}
     for path in changes():
         if path.startswith("/admin") or "/links" in path or "/merge" in path:
-            where = _filled(path, undo_id=uuid4(), job_id=1, memory_id="M1", **ids)
+            where = _filled(
+                path, undo_id=uuid4(), job_id=1, memory_id="M1", workspace="tenant", **ids
+            )
             await ada_there.post(where, 403, **filled)
 
 

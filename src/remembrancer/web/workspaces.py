@@ -51,7 +51,7 @@ async def _render(
 
 @router.post("")
 @shows_errors(_render)
-async def create(request: AdminRequest, form: CheckedForm) -> Response:
+async def create(form: CheckedForm, request: AdminRequest) -> Response:
     created = await request.app.workspaces.create(
         request.actor,
         form.get("name") or "",
@@ -78,7 +78,7 @@ async def resume(request: AdminRequest, workspace: str) -> Response:
 
 @router.post("/{workspace}/drop")
 @shows_errors(_render)
-async def drop(request: AdminRequest, workspace: str, form: CheckedForm) -> Response:
+async def drop(form: CheckedForm, request: AdminRequest, workspace: str) -> Response:
     """Say what is in a workspace; drop it once its name is typed."""
     typed = form.get("typed")
     if typed is None:
