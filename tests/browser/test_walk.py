@@ -319,7 +319,7 @@ async def _profile(walk: Walk) -> None:
     await walk.said("The profile is saved.")
     await expect(page.get_by_text("times in Asia/Tokyo")).to_be_visible()
     async with page.expect_download() as download:
-        await page.get_by_role("link", name="Export everything").click()
+        await page.get_by_role("link", name="Export as JSON", exact=True).click()
     assert "geese" in (await (await download.value).path()).read_text()
     await page.get_by_role("link", name="Erase…").click()
     await page.get_by_label("To confirm, type erase everything").fill("yes")

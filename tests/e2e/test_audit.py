@@ -196,6 +196,8 @@ OF_NOBODY = {
     "/api/memory/preferences/export",
     "/api/tools",
     "/api/usage",
+    "/api/workspaces",
+    "/api/workspaces/{workspace}",
     "/metrics",
 }
 """Ways to read nothing of anybody's, or all of everybody's with one line for the whole."""

@@ -93,6 +93,8 @@ _recorded: dict[asyncio.Task[Any] | None, list[str]] = {}
 
 
 def _record(text: object) -> None:
+    if text == "SELECT pg_backend_pid()":  # a new connection, whatever is asked
+        return
     if (statements := _recorded.get(asyncio.current_task())) is not None:
         statements.append(str(text))
 

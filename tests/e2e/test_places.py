@@ -162,7 +162,7 @@ async def test_export_has_places_and_erasure_leaves_nothing_of_them(door: Door, 
     lines = await door.exported(ada)
     [place] = [line for line in lines if line["type"] == "memory"]
     assert (place["place_id"], place["content"]) == ("home", "Home: 123 Main St, Seattle")
-    [mention] = [line for line in lines if line["type"] == "mention"]
+    [mention] = place["mentions"]
     assert mention["conversation_id"] == where["conversation_id"]
     await door.erase_user(ada, dry_run=False)
     for table in ("memories", "mentions", "recall_items", "postings"):
