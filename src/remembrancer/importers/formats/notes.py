@@ -34,6 +34,7 @@ _MOST_NAMES: Final = 20
 _LONGEST: Final = 1000
 """Characters of the memory with the title and tags."""
 _LONGEST_PROPERTIES: Final = 20_000
+_MOST_LISTS: Final = 500
 _TASK: Final = "[ ] "
 _CODE: Final = re.compile(r"^(```|~~~)", re.MULTILINE)
 _WIKI: Final = re.compile(
@@ -142,10 +143,13 @@ def _parted(text: str, notes: Notes) -> tuple[Mapping[object, object], str]:
     with extra("cli"):
         import yaml  # noqa: PLC0415
     properties: object = None
+    # All values as texts: no merged keys, which may grow without a bound.
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    lists = head.count("[") + head.count("{")
     try:
-        if len(head) <= _LONGEST_PROPERTIES:
-            # All values as texts: no merged keys, which may grow without a bound.
-            properties = yaml.load(head.removeprefix("---"), Loader=yaml.BaseLoader)  # noqa: S506
+        # The loader without C takes quadratic time for lists in lists.
+        if len(head) <= _LONGEST_PROPERTIES and lists <= _MOST_LISTS:
+            properties = yaml.load(head.removeprefix("---"), Loader=loader)  # noqa: S506
     except (yaml.YAMLError, ValueError, TypeError, RecursionError):
         properties = None
     if isinstance(properties, Mapping):
