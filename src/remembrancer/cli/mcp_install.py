@@ -86,6 +86,8 @@ def _command(
         words += ["--settings", str(settings.settings.expanduser().absolute())]
     if root.get("data_dir") is not None:
         words += ["--data-dir", str(Path(root["data_dir"]).expanduser().absolute())]
+    if root.get("workspace") is not None:
+        words += ["--workspace", root["workspace"]]
     if root.get("database_url") is not None:
         raise InvalidInput(
             "is never written to files; set REMEMBRANCER_DATABASE_URL for the client",

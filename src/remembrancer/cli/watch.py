@@ -88,7 +88,16 @@ def watch(
                 actor = await actor_for(app, user, agent)
                 url = settings.database_url
                 store = url.get_secret_value() if url else ""
-                parts = (store, path, actor.user_id, actor.agent_id, format, options, together)
+                parts = (
+                    store,
+                    settings.workspace,
+                    path,
+                    actor.user_id,
+                    actor.agent_id,
+                    format,
+                    options,
+                    together,
+                )
                 state = WatchState.of(settings.data_dir, [*map(str, parts)], again=again)
                 watching = Watch(
                     app, actor, watched, state, _print,
