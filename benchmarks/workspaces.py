@@ -106,7 +106,8 @@ async def compare(memory: Remembrancer, chat: Chat, name: str) -> None:
             without += await recall_ms(memory, chat)
     for share in (0.5, 0.95):
         a, b = percentile(within, share), percentile(without, share)
-        console.print(f"recall p{100 * share:.0f}: {a:.2f} ms within, {b:.2f} without: {a / b:.2f} times")
+        ratio = f"{a:.2f} ms within, {b:.2f} without: {a / b:.2f} times"
+        console.print(f"recall p{100 * share:.0f}: {ratio}")
 
 
 async def run(count: int, directory: Path) -> None:
