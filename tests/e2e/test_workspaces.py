@@ -171,6 +171,7 @@ async def test_a_key_opens_no_other_workspace(host: Remembrancer, api: Api) -> N
         with pytest.raises(Unauthenticated):
             await host.keys.authenticate(forged, entry_point="rest")
     assert (await api.client.get("/api/users", headers=bearer(two.secret))).status_code == 200
+    assert two.secret not in host.guard.redact(f"The key is {two.secret}, keep it.")
 
 
 async def test_nothing_crosses_workspaces_on_any_route(

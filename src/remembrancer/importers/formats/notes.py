@@ -35,6 +35,7 @@ _LONGEST: Final = 1000
 """Characters of the memory with the title and tags."""
 _LONGEST_PROPERTIES: Final = 20_000
 _MOST_LISTS: Final = 500
+"""Lists and tables in the properties of a note that are read."""
 _TASK: Final = "[ ] "
 _CODE: Final = re.compile(r"^(```|~~~)", re.MULTILINE)
 _WIKI: Final = re.compile(
