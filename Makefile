@@ -25,8 +25,10 @@ demo: .venv/app  ## Play the sample through a server on throw-away data
 test: .venv/dev  ## Run the whole test suite
 	@command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		echo "No Chromium is installed: the tests that look at pages will be skipped."
-	@# Processes that tests start are much slower to start without bytecode.
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10
+	@# Processes that tests start are much slower to start without bytecode. A test that hangs fails,
+	@# and says where; a process that dies ends the run.
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10 \
+		--timeout 300 --max-worker-restart 0
 
 soak: .venv/dev  ## Run the long random tests: lives, requests, files (about half an hour)
 	$(BIN)/pytest -n 2 -m soak

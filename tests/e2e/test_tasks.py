@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -31,8 +32,8 @@ curl() { command curl --fail-with-body "$@"; }
 SERVER = """
 "$PYTHON" -m remembrancer serve & SERVER=$!
 trap 'kill $SERVER; wait $SERVER' EXIT
-until command curl -sf http://127.0.0.1:8420/healthz > /dev/null; do sleep 0.1; done
-until [ -e ~/.local/share/remembrancer/admin.key ]; do sleep 0.1; done
+for _ in {1..600}; do command curl -sf http://127.0.0.1:8420/healthz > /dev/null && break; sleep 0.1; done
+for _ in {1..600}; do [ -e ~/.local/share/remembrancer/admin.key ] && break; sleep 0.1; done
 """
 KEY = "export KEY=$(cat ~/.local/share/remembrancer/admin.key)\n"
 
@@ -52,17 +53,23 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 def run(script: str, directory: Path, **more: str) -> str:
     """What a shell prints; it must end well."""
-    done = subprocess.run(
+    with subprocess.Popen(
         ["bash", "-c", PRELUDE + script],  # noqa: S607 - the bash of the path
         cwd=directory,
         env=environment(directory, **more),
-        capture_output=True,
-        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+        start_new_session=True,
+    ) as shell:
+        try:
+            out, err = shell.communicate(timeout=240)
+        except subprocess.TimeoutExpired:
+            # Its server too, which would keep the pipes open for ever.
+            os.killpg(shell.pid, signal.SIGKILL)
+            out, err = shell.communicate()
+    assert shell.returncode == 0, out + err
+    return out
 
 
 def commands(page: str) -> str:
