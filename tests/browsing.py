@@ -1,12 +1,13 @@
 """A real browser before a real server: what the tests of pages are made with."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from pages import secret_of
@@ -20,6 +21,9 @@ SHOTS = Path(
     os.environ.get("REMEMBRANCER_TEST_SCREENSHOTS")
     or Path(__file__).parents[1] / "build" / "screenshots"
 )
+
+ENOUGH: Final = 60.0
+"""Seconds in which a browser opens and closes a page."""
 
 
 def chromium() -> str:
@@ -81,14 +85,17 @@ class Site:
     async def opened(self, **context: Any) -> AsyncIterator[Page]:
         """A page of nobody in particular; what it must never do fails the test."""
         self.watch.wrong.clear()
-        made = await self.browser.new_context(
-            base_url=self.address, reduced_motion="reduce", **{"locale": "en-GB", **context}
-        )
-        made.set_default_timeout(15_000)
-        page = await made.new_page()
+        # Playwright itself waits for these as long as it takes.
+        async with asyncio.timeout(ENOUGH):
+            made = await self.browser.new_context(
+                base_url=self.address, reduced_motion="reduce", **{"locale": "en-GB", **context}
+            )
+            made.set_default_timeout(15_000)
+            page = await made.new_page()
         self.watch.over(page)
         try:
             yield page
         finally:
-            await made.close()
+            async with asyncio.timeout(ENOUGH):
+                await made.close()
         assert not self.watch.wrong, self.watch.wrong

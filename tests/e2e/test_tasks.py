@@ -32,7 +32,8 @@ curl() { command curl --fail-with-body "$@"; }
 SERVER = """
 "$PYTHON" -m remembrancer serve & SERVER=$!
 trap 'kill $SERVER; wait $SERVER' EXIT
-for _ in {1..600}; do command curl -sf http://127.0.0.1:8420/healthz > /dev/null && break; sleep 0.1; done
+healthy() { command curl -sf http://127.0.0.1:8420/healthz > /dev/null; }
+for _ in {1..600}; do healthy && break; sleep 0.1; done
 for _ in {1..600}; do [ -e ~/.local/share/remembrancer/admin.key ] && break; sleep 0.1; done
 """
 KEY = "export KEY=$(cat ~/.local/share/remembrancer/admin.key)\n"
