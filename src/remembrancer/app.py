@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Unpack
 from uuid import UUID
@@ -224,6 +224,7 @@ class Remembrancer:
             slow_query_ms=self.settings.database.slow_query_ms,
             cap=self._cap,
         )
+        database.find = partial(self.host.place_after, row.name)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)
             await claim_store(database, self.embedder)
@@ -329,6 +330,7 @@ class Remembrancer:
                     stack.push_async_callback(client.close)
             await memory._run_in_background(stack)
             stack.push_async_callback(memory.host.close)
+            stack.push_async_callback(memory.workspaces.close)
             yield await stack.enter_async_context(memory.host.use(workspace or chosen.workspace))
 
     async def remember(

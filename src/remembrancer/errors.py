@@ -15,6 +15,7 @@ RemembrancerError
 └── Unavailable                  503  a service that this one needs does not answer
     ├── DatabaseUnavailable      503
     ├── EmbeddingUnavailable     503
+    ├── WorkspaceMoved           503  its database moved in the middle of the request
     ├── WorkspaceUnavailable     503  it is being created or dropped, or of another version
     └── LanguageModelUnavailable 503
         ├── AnswerCutShort       503  the question or the answer is too long
@@ -126,6 +127,10 @@ class DatabaseUnavailable(Unavailable):
 
 class EmbeddingUnavailable(Unavailable):
     """The embedding model or its endpoint does not answer."""
+
+
+class WorkspaceMoved(Unavailable, title="Workspace moved"):
+    """The workspace moved to another server amid a change; nothing was done: repeat it."""
 
 
 class WorkspaceUnavailable(Unavailable, title="Workspace unavailable"):

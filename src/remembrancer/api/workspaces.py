@@ -10,6 +10,7 @@ from remembrancer.api.erasure import DryRun
 from remembrancer.paging import Page
 from remembrancer.workspaces.schemas import (
     DropReceipt,
+    MoveCreate,
     NewWorkspace,
     Workspace,
     WorkspaceCreate,
@@ -59,6 +60,27 @@ async def suspend_workspace(app: App, actor: Caller, workspace: Name) -> Workspa
 async def resume_workspace(app: App, actor: Caller, workspace: Name) -> Workspace:
     """Let a suspended workspace be used again."""
     return await app.workspaces.resume(actor, workspace)
+
+
+@router.post("/{workspace}/move")
+async def move_workspace(app: App, actor: Caller, workspace: Name, move: MoveCreate) -> Workspace:
+    """Move a workspace to another server while it is used, or go on with that.
+
+    Repeat it until `move.state` is `moved`. Then confirm the move, or undo it.
+    """
+    return await app.workspaces.move(actor, workspace, move.server, wait_seconds=move.wait_seconds)
+
+
+@router.post("/{workspace}/move/confirm")
+async def confirm_workspace_move(app: App, actor: Caller, workspace: Name) -> Workspace:
+    """Drop what a workspace left on its old server: its move cannot be undone any more."""
+    return await app.workspaces.confirm_move(actor, workspace)
+
+
+@router.post("/{workspace}/move/undo")
+async def undo_workspace_move(app: App, actor: Caller, workspace: Name) -> Workspace:
+    """Bring a workspace back with all that was written since, or stop its copy."""
+    return await app.workspaces.undo_move(actor, workspace)
 
 
 @router.delete("/{workspace}")

@@ -1,4 +1,4 @@
-"""``workspaces``: create, list, limit, suspend, migrate and drop workspaces."""
+"""``workspaces``: create, list, limit, suspend, migrate, move and drop workspaces."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +17,7 @@ from remembrancer.cli.runtime import ADMIN
 from remembrancer.paging import all_items
 from remembrancer.settings import MAIN
 from remembrancer.text import plural
-from remembrancer.workspaces.schemas import NewWorkspace, Workspace, WorkspaceLimits
+from remembrancer.workspaces.schemas import MoveState, NewWorkspace, Workspace, WorkspaceLimits
 from remembrancer.workspaces.service import MOST_AT_ONCE
 
 group = typer.Typer()
@@ -30,7 +30,7 @@ RequestsPerMinute = Annotated[
 
 def _table(workspaces: Sequence[Workspace]) -> Rows:
     rows = [
-        [w.name, w.state, w.server, w.revision, day(w.created_at), day(w.used_at)]
+        [w.name, _state(w), w.server, w.revision, day(w.created_at), day(w.used_at)]
         for w in workspaces
     ]
     return table(
@@ -44,6 +44,11 @@ def _table(workspaces: Sequence[Workspace]) -> Rows:
         empty="There is only the workspace default. To create one:"
         " remembrancer workspaces create NAME",
     )
+
+
+def _state(workspace: Workspace) -> str:
+    move = workspace.move
+    return workspace.state if move is None else f"{workspace.state}, {move.state}"
 
 
 def _one(workspace: Workspace) -> Rows:
@@ -152,6 +157,63 @@ async def migrate(
     if not report.is_complete:
         text = "\n".join([*failed, f"{text} The others are as before: run it again."])
     return Output(report, text, code=0 if report.is_complete else REFUSED)
+
+
+@command(group, json=True)
+async def move(
+    app: Remembrancer,
+    name: Name,
+    server: Annotated[str, typer.Argument(help="A server of the setting workspaces.servers.")],
+) -> Output:
+    """Move a workspace to another server while it is used.
+
+    Its rows are copied, each is compared, and then writes wait for about a second. Ctrl-C stops it;
+    run it again to go on, or undo it. Afterwards confirm the move, or undo it.
+
+    Examples:
+      remembrancer workspaces move acme two
+    """
+    with progress() as bar:
+        task = bar.add_task("Copy", total=None)
+
+        def show(done: int, total: int) -> None:
+            what = "Compare" if done == total > 0 else "Copy"
+            bar.update(task, description=what, completed=done, total=total or None)
+
+        while True:
+            moved = await app.workspaces.move(ADMIN, name, server, on_progress=show)
+            if moved.move is None or moved.move.state == MoveState.MOVED:
+                break
+    if moved.move is None:
+        return Output(moved, f"{name} is on {moved.server}.", code=REFUSED)
+    rows = plural(moved.move.rows or 0, "row")
+    text = (
+        f"{name} is on {moved.server}: {rows} compared, writes waited {moved.move.pause_ms} ms."
+        f" Until you confirm it, {moved.move.from_server} has a copy, and the move can be undone:\n"
+        f"  remembrancer workspaces confirm-move {name}\n"
+        f"  remembrancer workspaces undo-move {name}"
+    )
+    return Output(moved, text)
+
+
+@command(group, render=_one)
+async def confirm_move(app: Remembrancer, name: Name) -> Workspace:
+    """Drop what a workspace left on its old server; its move cannot be undone any more.
+
+    Examples:
+      remembrancer workspaces confirm-move acme
+    """
+    return await app.workspaces.confirm_move(ADMIN, name)
+
+
+@command(group, render=_one)
+async def undo_move(app: Remembrancer, name: Name) -> Workspace:
+    """Bring a workspace back with all that was written since, or stop its copy.
+
+    Examples:
+      remembrancer workspaces undo-move acme
+    """
+    return await app.workspaces.undo_move(ADMIN, name)
 
 
 @command(group, json=True)

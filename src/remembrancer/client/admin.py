@@ -133,6 +133,33 @@ class Workspaces(Group[By]):
     def resume(self, workspace: str) -> Workspace:
         """Let a workspace be used again that was suspended."""
 
+    @operation("POST /api/workspaces/{workspace}/move", body=json_of)
+    def move(self, workspace: str, server: str, *, wait_seconds: float = 20.0) -> Workspace:
+        """Move a workspace to another server while it is used, or go on with that.
+
+        Its rows are copied, each is compared, and then writes wait, for about a second, until the
+        new server has them all; reads go on. Afterwards the old server follows the new one, until
+        :meth:`confirm_move` or :meth:`undo_move`. Returns when it is moved, or after
+        ``wait_seconds``, 20 at most: repeat the call until ``move.state`` is ``moved``.
+
+        Raises ``InvalidInput`` for an unknown server, and ``Conflict`` if it is there already, on
+        its way elsewhere, or if the servers cannot copy; what was reached then stays.
+        """
+
+    @operation("POST /api/workspaces/{workspace}/move/confirm")
+    def confirm_move(self, workspace: str) -> Workspace:
+        """Drop what a workspace left on its old server: its move cannot be undone any more.
+
+        Raises ``Conflict`` if it is not moved.
+        """
+
+    @operation("POST /api/workspaces/{workspace}/move/undo")
+    def undo_move(self, workspace: str) -> Workspace:
+        """Bring a workspace back to its old server with all that was written since, or stop a copy.
+
+        Raises ``Conflict`` if it is not on its way.
+        """
+
     @operation("DELETE /api/workspaces/{workspace}")
     def drop(self, workspace: str, *, dry_run: bool = True) -> DropReceipt:
         """Drop a suspended workspace with all that is in it, for good, or say what that is.

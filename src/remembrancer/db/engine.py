@@ -1,8 +1,9 @@
 """Database connections with row-level security for an actor."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -77,6 +78,9 @@ _ACT_BY_KEY = (
     " CAST(:merged_ids AS uuid[])) AS user_id"
 )
 _REFUSED_KEY = "RK401"
+_MOVED = "RK503"
+"""What a database says to a change that was moved to another server."""
+_MOVED_ADVICE = "the workspace moved to another server; repeat the request"
 _REVISION = text("SELECT version_num, obj_description(tableoid, 'pg_class') FROM alembic_version")
 _READ_ONLY = "Read-only file system"
 """Postgres reports it as a missing privilege."""
@@ -169,12 +173,15 @@ def retries_deadlocks(service: type[T]) -> type[T]:
 def retries_deadlock(
     method: Callable[P, Awaitable[T]],
 ) -> Callable[P, Awaitable[T]]:
-    """Run a method again that lost a deadlock: its transaction was undone as a whole."""
+    """Run a method again that lost a deadlock: its transaction was undone as a whole.
+
+    So was one whose workspace moved to another server meanwhile: now the method runs there.
+    """
 
     @wraps(method)
     async def run(*args: P.args, **kwargs: P.kwargs) -> T:
         for _ in range(DEADLOCK_TRIES - 1):
-            with suppress(errors.Deadlock):
+            with suppress(errors.Deadlock, errors.WorkspaceMoved):
                 return await method(*args, **kwargs)
         return await method(*args, **kwargs)
 
@@ -199,7 +206,11 @@ class Database:
         self.url = driver_url(url)
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
         self._engine = _create_engine(self.url, self._slow)
+        self._pool_size, self._cap = pool_size, cap
         self._pool = Pool(self._engine, pool_size, self._set_up, cap)
+        self.find: Callable[[str], Awaitable[str]] | None = None
+        """Says where a workspace is that has left an address; waits while it is moved."""
+        self._leaving = asyncio.Lock()
         self.replica: Replica | None = None
         if replica_url is not None:
             copy = _create_engine(driver_url(replica_url), self._slow)
@@ -307,6 +318,38 @@ class Database:
         check: KeyCheck | None = None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         self._check_open()
+        async with AsyncExitStack() as stack:
+            while True:
+                url = self.url
+                try:
+                    begun = await stack.enter_async_context(
+                        self._begin_here(user_id, role, plan, check)
+                    )
+                    break
+                except errors.WorkspaceMoved:
+                    await self._follow_move(url)
+            yield begun
+
+    async def _follow_move(self, left: str) -> None:
+        """Go to the server that a workspace moved to, unless somebody has done so meanwhile."""
+        if self.find is None:
+            raise errors.WorkspaceMoved(_MOVED_ADVICE)
+        async with self._leaving:
+            if self.url != left:
+                return
+            self.url = driver_url(await self.find(left))
+            self._engine, pool = _create_engine(self.url, self._slow), self._pool
+            self._pool = Pool(self._engine, self._pool_size, self._set_up, self._cap)
+        await pool.leave()
+
+    @asynccontextmanager
+    async def _begin_here(
+        self,
+        user_id: UUID | None,
+        role: str,
+        plan: Callable[[UUID | None, Trip], T],
+        check: KeyCheck | None,
+    ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         pool = await self._pool_for_now()
         try:
             async with pool.lend() as lent:
@@ -330,7 +373,8 @@ class Database:
                         await end.send(connection)
         except (psycopg.Error, DBAPIError) as error:
             translated = _translate(error)
-            if pool is not self._pool and not isinstance(translated, errors.Unauthenticated):
+            on_replica = self.replica is not None and pool is self.replica.pool
+            if on_replica and not isinstance(translated, errors.Unauthenticated):
                 raise errors.DatabaseUnavailable("the replica cannot do it") from error
             raise translated from error
 
@@ -351,6 +395,7 @@ class Database:
         if actor.user_name is not None:
             raise errors.UserMerged((await self.identify(actor)).user_id)
         self._check_open()
+        url = self.url
         try:
             async with self._pool.lend() as lent:
                 role = "system" if system else actor.role
@@ -362,7 +407,10 @@ class Database:
                     lent.driver, [act_as, *statements], settings
                 )
         except (psycopg.Error, DBAPIError) as error:
-            raise _translate(error) from error
+            translated = _translate(error)
+            if isinstance(translated, errors.WorkspaceMoved):
+                await self._follow_move(url)
+            raise translated from error
         _note(actor.key_check)
         if user_id != actor.user_id:
             raise errors.UserMerged(user_id)
@@ -502,6 +550,11 @@ def _translate(error: Exception) -> Exception:
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, psycopg.Error) and cause.sqlstate == _REFUSED_KEY:
         return errors.Unauthenticated(REFUSED_KEY)
+    if isinstance(cause, psycopg.Error) and (
+        cause.sqlstate == _MOVED
+        or (isinstance(cause, psycopg.errors.InsufficientPrivilege) and "app_act_" in str(cause))
+    ):
+        return errors.WorkspaceMoved(_MOVED_ADVICE)
     if isinstance(cause, psycopg.errors.DeadlockDetected | psycopg.errors.SerializationFailure):
         return errors.Deadlock(errors.Deadlock.AGAIN)
     if reason := _why_unavailable(error, cause):

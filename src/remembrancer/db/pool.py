@@ -52,6 +52,7 @@ class Pool:
         self._cap = cap
         self._free = asyncio.Semaphore(size)
         self._idle: list[Lent] = []
+        self._is_left = False
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Lent]:
@@ -110,6 +111,11 @@ class Pool:
         if self._cap is not None:
             self._cap.forget(self)
 
+    async def leave(self) -> None:
+        """Close the connections, those that are lent when they come back."""
+        self._is_left = True
+        await self.close()
+
     async def close_idle(self) -> bool:
         """Close the connection that was used longest ago; return whether there was any."""
         if self._idle:
@@ -146,7 +152,7 @@ class Pool:
         except psycopg.Error:
             usable = False
         finally:
-            if usable and not lent.in_transaction:
+            if usable and not lent.in_transaction and not self._is_left:
                 self._idle.append(lent)
                 if self._cap is not None:
                     self._cap.note_idle(self)

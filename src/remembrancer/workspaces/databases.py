@@ -77,12 +77,14 @@ class Servers:
         return self._servers[name]
 
 
-def create_database(server: Server, database: str) -> None:
-    """Create a database with the current schema and nothing in it.
+def create_database(server: Server, database: str, *, exist_ok: bool = False) -> None:
+    """Create a database with the current schema and nothing in it; with ``exist_ok`` if needed.
 
     It is a copy of a blank one, which the first call for a revision makes.
     """
     with _locked(server) as connection:
+        if exist_ok and connection.execute(_EXISTS, [database]).fetchone() is not None:
+            return
         blank = _ensure_blank(server, connection)
         _execute(connection, "CREATE DATABASE {} TEMPLATE {}", database, blank)
         _execute(connection, "REVOKE CONNECT ON DATABASE {} FROM PUBLIC", database)

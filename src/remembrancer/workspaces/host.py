@@ -24,6 +24,9 @@ from remembrancer.workspaces.schemas import WorkspaceState
 
 log = logging.getLogger(__name__)
 
+MOVE_SECONDS: Final = 30.0
+"""Seconds that a request waits for a workspace that is moved."""
+MOVE_LOOK_SECONDS: Final = 0.05
 FOLLOW_SECONDS: Final = 1.0
 """Seconds until all processes know that a workspace was suspended, dropped or given limits."""
 
@@ -89,6 +92,22 @@ class Host(Generic[Store]):
             opened.users -= 1
             if opened.is_stale:
                 self._close_unused(opened)
+
+    async def place_after(self, name: str, left: str) -> str:
+        """Return where a workspace is that has left an address; wait while it is moved.
+
+        Raises ``WorkspaceUnavailable`` if that takes too long.
+        """
+        try:
+            async with asyncio.timeout(MOVE_SECONDS):
+                while True:
+                    row = await self.find(name)
+                    url = driver_url(self.servers[row.server].service_url(row.database))
+                    if url != left:
+                        return url
+                    await asyncio.sleep(MOVE_LOOK_SECONDS)
+        except TimeoutError:
+            raise WorkspaceUnavailable("the workspace is being moved; try again") from None
 
     def is_active(self, name: str) -> bool:
         """Return whether an open workspace may be used."""
@@ -159,6 +178,11 @@ class Host(Generic[Store]):
 
     async def migrate(self, row: WorkspaceRow, executor: Executor | None = None) -> WorkspaceRow:
         """Bring a workspace to the current schema; several processes may do so at once."""
+        if row.move is not None:  # its copy would not get the new tables
+            raise WorkspaceUnavailable(
+                "the workspace is on its way to another server; confirm or undo its move, then"
+                " migrate it"
+            )
         server = self.servers[row.server]
         owner_url, url = server.owner_url_of(row.database), server.service_url(row.database)
         await asyncio.get_running_loop().run_in_executor(

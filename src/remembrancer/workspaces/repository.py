@@ -14,7 +14,12 @@ from remembrancer.db.rows import all_rows, first_row
 from remembrancer.db.sql import statement
 from remembrancer.paging import Page
 from remembrancer.workspaces.rows import WorkspaceRow
-from remembrancer.workspaces.schemas import Workspace, WorkspaceLimits, WorkspaceState
+from remembrancer.workspaces.schemas import (
+    Workspace,
+    WorkspaceLimits,
+    WorkspaceMove,
+    WorkspaceState,
+)
 
 HOLD_SECONDS: Final = 20
 """Seconds after which a hold ends that nobody renews."""
@@ -70,9 +75,16 @@ async def note_uses(connection: AsyncConnection, names: Collection[str]) -> None
     await connection.execute(_sql("note_uses"), {"names": list(names)})
 
 
-async def hold(connection: AsyncConnection, name: str, holder: UUID) -> WorkspaceRow | None:
-    """Hold a workspace, or renew the hold; null if there is none, or somebody else holds it."""
-    binds = {"name": name, "holder": holder, "seconds": HOLD_SECONDS}
+async def hold(
+    connection: AsyncConnection, name: str, holder: UUID, *, takes_copy: bool = False
+) -> WorkspaceRow | None:
+    """Hold a workspace, or renew the hold; null if there is none, or somebody else holds it.
+
+    With ``takes_copy`` it is taken from whoever copies it to another server.
+    """
+    binds = {
+        "name": name, "holder": holder, "seconds": HOLD_SECONDS, "takes_copy": takes_copy
+    }  # fmt: skip
     return await first_row(connection, WorkspaceRow, _sql("hold"), binds)
 
 
@@ -109,3 +121,30 @@ async def remove(connection: AsyncConnection, name: str, holder: UUID) -> None:
 async def abandoned(connection: AsyncConnection) -> Sequence[str]:
     """Return the names of those whose creation or drop was left behind."""
     return list((await connection.execute(_sql("abandoned"))).scalars())
+
+
+async def relocate(
+    connection: AsyncConnection,
+    name: str,
+    holder: UUID,
+    move: WorkspaceMove | None,
+    place: tuple[str, str] | None = None,
+) -> WorkspaceRow | None:
+    """Note how far a move is, and where the workspace is now; null if ``holder`` does not hold it.
+
+    ``place`` is a server and a database.
+    """
+    server, database = place or (None, None)
+    binds = {
+        "name": name,
+        "holder": holder,
+        "move": None if move is None else move.model_dump_json(),
+        "server": server,
+        "database": database,
+    }
+    return await first_row(connection, WorkspaceRow, _sql("relocate"), binds)
+
+
+async def halted(connection: AsyncConnection) -> Sequence[str]:
+    """Return the names of those whose move stopped amid a step."""
+    return list((await connection.execute(_sql("halted"))).scalars())

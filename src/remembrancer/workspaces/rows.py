@@ -5,7 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from remembrancer.workspaces.schemas import Workspace, WorkspaceLimits, WorkspaceState
+from remembrancer.workspaces.schemas import (
+    Workspace,
+    WorkspaceLimits,
+    WorkspaceMove,
+    WorkspaceState,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,12 @@ class WorkspaceRow:
     limits: Mapping[str, int | None]
     created_at: datetime
     used_at: datetime | None
+    move: Mapping[str, object] | None = None
+
+    @property
+    def way(self) -> WorkspaceMove | None:
+        """How far it is on its way to another server."""
+        return None if self.move is None else WorkspaceMove.model_validate(self.move)
 
     @property
     def is_active(self) -> bool:
@@ -39,4 +50,5 @@ class WorkspaceRow:
             limits=WorkspaceLimits(**self.limits),
             created_at=self.created_at,
             used_at=self.used_at,
+            move=self.way,
         )

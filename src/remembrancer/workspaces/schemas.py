@@ -31,6 +31,35 @@ class WorkspaceState(StrEnum):
     DROPPING = "dropping"
 
 
+class MoveState(StrEnum):
+    """How far a workspace is on its way to another server."""
+
+    COPYING = "copying"
+    SWITCHING = "switching"
+    MOVED = "moved"
+    RETURNING = "returning"
+    ENDING = "ending"
+
+
+class WorkspaceMove(BaseModel):
+    """A move of a workspace to another server that is neither confirmed nor undone."""
+
+    from_server: str
+    from_database: str
+    to_server: str
+    to_database: str
+    state: MoveState = Field(
+        MoveState.COPYING,
+        description="`copying`: the old server is used. `moved`: the new one is used, and the old"
+        " one follows it. The others last for seconds.",
+    )
+    done_bytes: int = Field(0, description="Bytes that are copied, with indexes.")
+    total_bytes: int = Field(0, description="Bytes to copy, about.")
+    rows: int | None = Field(None, description="Rows that were compared and found the same.")
+    pause_ms: int | None = Field(None, description="Milliseconds that writes waited.")
+    started_at: datetime
+
+
 class WorkspaceLimits(Input):
     """Limits of one workspace; null means none beside those of the server."""
 
@@ -52,6 +81,15 @@ class WorkspaceCreate(Input):
         return name
 
 
+class MoveCreate(Input):
+    """Where a workspace moves."""
+
+    server: ServerName = Field(description="A server of the setting `workspaces.servers`.")
+    wait_seconds: float = Field(
+        20, ge=0, le=20, description="Seconds until the answer, if it is not moved before."
+    )
+
+
 class Workspace(BaseModel):
     """A tenant of this host: its own users, agents, spaces, keys and policy."""
 
@@ -64,6 +102,7 @@ class Workspace(BaseModel):
     limits: WorkspaceLimits
     created_at: datetime
     used_at: datetime | None = Field(description="To about a second.")
+    move: WorkspaceMove | None = Field(None, description="Null: it is not on its way.")
 
 
 class NewWorkspace(Workspace):

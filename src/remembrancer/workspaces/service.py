@@ -1,13 +1,17 @@
 """Create, list, limit, suspend and drop workspaces. For admins of the host."""
 
 import asyncio
+import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from multiprocessing import get_context
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor, Role
@@ -32,26 +36,37 @@ from remembrancer.validation import validate
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import create_database, drop_database, size
 from remembrancer.workspaces.host import Host
+from remembrancer.workspaces.relocation import Relocation
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
     DropReceipt,
     MigrationReport,
     MigrationResult,
+    MoveCreate,
+    MoveState,
     NewWorkspace,
     Workspace,
     WorkspaceCreate,
     WorkspaceLimits,
+    WorkspaceMove,
     WorkspaceState,
 )
+
+log = logging.getLogger(__name__)
 
 Store = TypeVar("Store")
 RENEW_SECONDS: Final = 5.0
 """Seconds after which whoever changes a workspace says that it still does."""
-
-
+LOOK_SECONDS: Final = 0.2
+"""Seconds between two looks at a move."""
 MOST_AT_ONCE: Final = 64
 """Maximum of workspaces that are migrated side by side."""
+_ON_ITS_WAY: Final = "is on its way to another server; confirm or undo its move first"
 _IN_USE: Final = (WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED)
+
+
+class _Held(Conflict):
+    """Somebody else changes the workspace now."""
 
 
 class Workspaces:
@@ -71,6 +86,13 @@ class Workspaces:
         self._first_key = first_key
         self._counts = counts
         self._is_host = is_host
+        self._moves: dict[str, asyncio.Task[None]] = {}
+
+    async def close(self) -> None:
+        """Stop the moves of this process; they can go on later, and elsewhere."""
+        for task in self._moves.values():
+            task.cancel()
+        await asyncio.gather(*self._moves.values(), return_exceptions=True)
 
     async def create(
         self,
@@ -96,7 +118,7 @@ class Workspaces:
             id=id_,
             name=workspace.name,
             server=workspace.server,
-            database=f"remembrancer_{workspace.name.replace('-', '_')}_{id_.hex[-8:]}",
+            database=_database_name(workspace.name, id_),
             state=WorkspaceState.CREATING,
             revision=newest(),
             limits={},
@@ -164,10 +186,133 @@ class Workspaces:
             row = await self._host().find(workspace)
             return await self._receipt(row, dry_run=True)
         async with self._held(workspace, *states) as (row, holder):
+            if row.move is not None:
+                raise Conflict(_ON_ITS_WAY, field="workspace")
             receipt = await self._receipt(row, dry_run=False)
             await self._change(actor, "drop", workspace, holder, WorkspaceState.DROPPING)
             await self._remove(row, holder)
         return receipt
+
+    async def move(
+        self,
+        actor: Actor,
+        workspace: str,
+        server: str,
+        *,
+        wait_seconds: float = 20.0,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> Workspace:
+        """Move a workspace to another server while it is used, or go on with that.
+
+        Its rows are copied, each is compared, and then writes wait, for about a second, until the
+        new server has them all; reads go on. Afterwards the old server follows the new one, until
+        :meth:`confirm_move` or :meth:`undo_move`. Returns when it is moved, or after
+        ``wait_seconds``, 20 at most: repeat the call until ``move.state`` is ``moved``.
+        ``on_progress`` gets how many bytes are copied, and of about how many.
+
+        Raises ``InvalidInput`` for an unknown server, and ``Conflict`` if it is there already, on
+        its way elsewhere, or if the servers cannot copy; what was reached then stays.
+        """
+        self._require(actor, workspace)
+        validate(MoveCreate, server=server, wait_seconds=wait_seconds)
+        host = self._host()
+        host.servers[server]
+        if workspace not in self._moves:
+            await self._begin_move(actor, workspace, server)
+        end_at = time.monotonic() + wait_seconds
+        while True:
+            row = await host.find(workspace)
+            task = self._moves.get(workspace)
+            if task is not None and task.done():
+                del self._moves[workspace]
+                await task
+            if row.way is not None and on_progress is not None:
+                on_progress(row.way.done_bytes, row.way.total_bytes)
+            is_over = row.way is None or row.way.state == MoveState.MOVED
+            if (is_over and task is None) or time.monotonic() >= end_at:
+                return row.shown()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def confirm_move(self, actor: Actor, workspace: str) -> Workspace:
+        """Drop what a workspace left on its old server: its move cannot be undone any more.
+
+        Raises ``Conflict`` if it is not moved.
+        """
+        return await self._end_move(actor, workspace, "confirm_move", Relocation.confirm)
+
+    async def undo_move(self, actor: Actor, workspace: str) -> Workspace:
+        """Bring a workspace back to its old server with all that was written since, or stop a copy.
+
+        Raises ``Conflict`` if it is not on its way.
+        """
+        return await self._end_move(actor, workspace, "undo_move", Relocation.undo, takes_copy=True)
+
+    async def _begin_move(self, actor: Actor, workspace: str, server: str) -> None:
+        """Note that a workspace moves, and begin, unless somebody else is at it."""
+        try:
+            async with self._held(workspace, *_IN_USE) as (row, holder):
+                if row.way is None:
+                    move = self._new_move(row, server)
+                    async with self._database.system() as connection:
+                        await repository.relocate(connection, workspace, holder, move)
+                        await _note(connection, actor, "move", row)
+                elif row.way.to_server != server:
+                    reason = f"is on its way to {row.way.to_server}; undo that move first"
+                    raise Conflict(reason, field="workspace")
+        except _Held:
+            way = (await self._host().find(workspace)).way
+            if way is None or way.to_server != server:
+                raise
+        else:
+            task = asyncio.create_task(self._run_move(workspace), name="move of a workspace")
+            self._moves[workspace] = task
+
+    def _new_move(self, row: WorkspaceRow, server: str) -> WorkspaceMove:
+        if row.server == server:
+            raise Conflict("is where the workspace is already", field="server")
+        if row.revision != newest():
+            reason = "has an older schema; run `remembrancer workspaces migrate` first"
+            raise Conflict(reason, field="workspace")
+        return WorkspaceMove(
+            from_server=row.server,
+            from_database=row.database,
+            to_server=server,
+            to_database=_database_name(row.name, new_uuid()),
+            started_at=datetime.now(UTC),
+        )
+
+    async def _run_move(self, workspace: str) -> None:
+        try:
+            async with self._held(workspace, *_IN_USE) as (row, holder):
+                if row.move is not None:
+                    await Relocation(self._database, self._host(), row, holder).run()
+        except Exception as error:  # its text may quote data
+            log.warning("the move of a workspace stopped (%s)", type(error).__name__)
+            raise
+        finally:
+            self._host().forget(workspace)
+
+    async def _end_move(
+        self,
+        actor: Actor,
+        workspace: str,
+        action: str,
+        end: "Callable[[Relocation[Any]], Awaitable[None]]",
+        *,
+        takes_copy: bool = False,
+    ) -> Workspace:
+        self._require(actor, workspace)
+        async with self._held(workspace, *_IN_USE, takes_copy=takes_copy) as (row, holder):
+            if row.move is None:
+                raise Conflict("is not on its way to another server", field="workspace")
+            if (task := self._moves.pop(workspace, None)) is not None:
+                task.cancel()
+                await asyncio.wait([task])
+            await end(Relocation(self._database, self._host(), row, holder))
+            async with self._database.system() as connection:
+                await _note(connection, actor, action, row)
+        self._host().forget(workspace)
+        return (await self._host().find(workspace)).shown()
 
     async def migrate(
         self,
@@ -238,6 +383,22 @@ class Workspaces:
                 async with self._renewed(name, holder):
                     await self._remove(row, holder)
                 done += 1
+        return done + await self._recover_moves()
+
+    async def _recover_moves(self) -> int:
+        """Go on with steps of moves that died amid them."""
+        async with self._database.system() as connection:
+            names = await repository.halted(connection)
+        done = 0
+        for name in names:
+            try:
+                async with self._held(name, *_IN_USE) as (row, holder):
+                    if row.move is not None:
+                        await Relocation(self._database, self._host(), row, holder).go_on()
+            except (Conflict, Unavailable) as error:
+                log.warning("the move of a workspace waits for help (%s)", type(error).__name__)
+            else:
+                done += 1
         return done
 
     def _require(self, actor: Actor, workspace: str | None = None) -> None:
@@ -286,9 +447,7 @@ class Workspaces:
                 connection, name, holder=holder, state=state, limits=limits
             )
             if row is not None:
-                await audit.note(
-                    connection, actor, f"workspace.{action}", [str(row.id)], owner_id=SHARED_OWNER
-                )
+                await _note(connection, actor, action, row)
         if row is None:
             raise await self._refusal(name)
         self._host().forget(name)
@@ -300,18 +459,18 @@ class Workspaces:
             await self._host().find(name)
         except NotFound as unknown:
             return unknown
-        return Conflict("is being changed by somebody else; try again", field="workspace")
+        return _Held("is being changed by somebody else; try again", field="workspace")
 
     @asynccontextmanager
     async def _held(
-        self, name: str, *states: WorkspaceState
+        self, name: str, *states: WorkspaceState, takes_copy: bool = False
     ) -> AsyncIterator[tuple[WorkspaceRow, UUID]]:
         """Hold a workspace in one of the states, so that nobody else changes it."""
         if name == DEFAULT_WORKSPACE:
             raise Conflict("is the host itself", field="workspace")
         holder = uuid4()
         async with self._database.system() as connection:
-            row = await repository.hold(connection, name, holder)
+            row = await repository.hold(connection, name, holder, takes_copy=takes_copy)
         if row is None:
             raise await self._refusal(name)
         async with self._renewed(name, holder):
@@ -334,3 +493,11 @@ class Workspaces:
             await renewing.stop()
             async with self._database.system() as connection:
                 await repository.release(connection, name, holder)
+
+
+def _database_name(workspace: str, id_: UUID) -> str:
+    return f"remembrancer_{workspace.replace('-', '_')}_{id_.hex[-8:]}"
+
+
+async def _note(connection: AsyncConnection, actor: Actor, action: str, row: WorkspaceRow) -> None:
+    await audit.note(connection, actor, f"workspace.{action}", [str(row.id)], owner_id=SHARED_OWNER)

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Final, Generic, Protocol, TypeVar
@@ -61,6 +61,7 @@ class Turns(Generic[Store]):
         self._free = asyncio.Semaphore(at_once)
         self._running: dict[str, asyncio.Task[None]] = {}
         self._looked_at = datetime.now(UTC)
+        self._recovering: asyncio.Task[None] | None = None
         self._round_at = -inf
         self._removed_at: dict[str, float] = {}
 
@@ -73,17 +74,18 @@ class Turns(Generic[Store]):
             yield
         finally:
             await looking.stop()
-            for task in self._running.values():
+            tasks = [*self._running.values(), *([self._recovering] if self._recovering else [])]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._running.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def look(self) -> None:
         """Begin the turns of those that were used since the last look, or of all."""
         is_round = time.monotonic() - self._round_at >= ROUND_SECONDS
         if is_round:
             self._round_at = time.monotonic()
-            if recovered := await self._recover():
-                log.info("ended what died amid %d workspaces", recovered)
+        if self._recovering is None or self._recovering.done():
+            self._recovering = asyncio.create_task(self._recover_all())
         # Two servers need not have one clock; a turn too many costs a short query.
         since = None if is_round else self._looked_at - timedelta(seconds=5)
         self._looked_at = datetime.now(UTC)
@@ -101,6 +103,12 @@ class Turns(Generic[Store]):
         for name in names:
             self._begin(name, inf, sweep=True)
         await asyncio.gather(*self._running.values())
+
+    async def _recover_all(self) -> None:
+        """End what died, beside the turns: a server that does not answer must not hold them up."""
+        with suppress(Unavailable):
+            if recovered := await self._recover():
+                log.info("ended what died amid %d workspaces", recovered)
 
     def _begin(self, name: str, seconds: float, *, sweep: bool) -> None:
         task = asyncio.create_task(self._take_turn(name, seconds, sweep=sweep), name="turn")

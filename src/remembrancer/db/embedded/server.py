@@ -30,6 +30,8 @@ SETTINGS = {
     "autovacuum": "on",
     "max_connections": "100",
     "max_wal_size": "1GB",
+    # a workspace can be moved to another server
+    "wal_level": "logical",
     "jit": "off",
     "timezone": "UTC",
     # the log goes to our pipe, without texts of users: no statements, no parameters, and (terse) no

@@ -128,6 +128,7 @@ workspaces = table(
     required(JSONB, "limits", default="{}"),
     base.instants("created_at", "changed_at"),
     base.optional_instants("used_at"),
+    optional(JSONB, "move"),
     # Whoever creates, migrates, moves or drops it holds it until then.
     optional(Uuid, "holder"),
     base.optional_instants("held_until"),

@@ -1,0 +1,338 @@
+"""A database that is copied to another server while it is used, and the moment it changes over.
+
+All of it acts as the owners of the servers. They must be superusers, or may replicate, pass
+row-level security and create subscriptions. The server that gets a copy must be able to connect to
+the other one at its address for the owner, and that one must have ``wal_level = logical``.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Composed, Identifier, Literal
+
+from remembrancer.backup import catalogue
+from remembrancer.backup.catalogue import Table
+from remembrancer.db.engine import libpq_url, liveness
+from remembrancer.db.sql import statement_text
+from remembrancer.errors import Conflict, DatabaseUnavailable
+
+Connection = psycopg.AsyncConnection[Any]
+
+PUBLICATION: Final = "remembrancer_move"
+LOOK_SECONDS: Final = 0.02
+CATCH_UP_SECONDS: Final = 600.0
+"""Seconds until a copy must have what was written before it is looked at."""
+PAUSE_SECONDS: Final = 5.0
+"""Seconds that writers wait at most for the last of it; then the attempt is given up."""
+LOCK_TRIES: Final = 20
+LOCK_TIMEOUT: Final = "500ms"
+"""Writers wait behind a lock that waits for a long transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A database that follows another one, by logical replication under one name."""
+
+    name: str
+    source: str
+    target: str
+
+
+class Progress(NamedTuple):
+    """How far a copy is. ``total`` is about what it will be; both have indexes in them."""
+
+    done_bytes: int
+    total_bytes: int
+    is_complete: bool
+
+
+def _sql(name: str) -> str:
+    return statement_text(__package__, "replication", name)
+
+
+@asynccontextmanager
+async def _connected(url: str) -> AsyncIterator[Connection]:
+    """Yield a connection of the owner that sees all rows."""
+    try:
+        address = make_conninfo(libpq_url(url), **liveness(url))
+        async with await psycopg.AsyncConnection.connect(address, autocommit=True) as connection:
+            await connection.execute("SELECT set_config('app.role', 'system', false)")
+            await connection.execute("SET timezone = 'UTC'")
+            yield connection
+    except psycopg.errors.InsufficientPrivilege:
+        raise Conflict(
+            "has an owner who must not replicate; make it a superuser, or grant it REPLICATION,"
+            " BYPASSRLS and pg_create_subscription",
+            field="server",
+        ) from None
+    except psycopg.errors.ConfigurationLimitExceeded:
+        raise Conflict(
+            "has no replication slot left; raise max_replication_slots on both servers, or confirm"
+            " or undo other moves",
+            field="server",
+        ) from None
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable("a server of the move does not answer") from error
+
+
+async def begin(copy: Copy) -> None:
+    """Let the target, which has the schema, follow the source from now on, if it does not yet."""
+    async with _connected(copy.source) as source, _connected(copy.target) as target:
+        if await _is_there(target, "subscription", copy.name):
+            return
+        [(level,)] = await (await source.execute("SHOW wal_level")).fetchall()
+        if level != "logical":
+            raise Conflict(
+                f"cannot be copied to: the other one has wal_level = {level}. Set it to logical"
+                " and restart it",
+                field="server",
+            )
+        await _publish(source)
+        # What an earlier attempt, or the creation of the database, has left.
+        await target.execute(SQL("TRUNCATE {}").format(_names(await _tables(target))))
+        await _create_slot(source, copy.name)
+        await _subscribe(target, copy, copies=True)
+
+
+async def progress(copy: Copy) -> Progress:
+    """Return how far a copy is; raise ``Conflict`` if it fails again and again."""
+    async with _connected(copy.source) as source, _connected(copy.target) as target:
+        [(total,)] = await (await source.execute(_sql("size"), [PUBLICATION])).fetchall()
+        found = await (await target.execute(_sql("progress"), [copy.name])).fetchall()
+    [(is_complete, done, fails)] = found
+    if fails:
+        raise Conflict(
+            "does not get the copy; see its log, then move again, or undo it", field="server"
+        )
+    return Progress(total if is_complete else min(done, total), total, is_complete)
+
+
+async def compare(copy: Copy) -> int:
+    """Compare all rows of both sides as they are at one moment; return how many they are.
+
+    Writers wait until that moment, for a fraction of a second, and not for the comparison. Raises
+    ``Conflict`` with the tables that differ.
+    """
+    count, different = 0, []
+    async with (
+        _connected(copy.source) as resting,
+        _connected(copy.source) as source,
+        _connected(copy.target) as target,
+    ):
+        tables = await _tables(source)
+        async with _rest(copy, resting):
+            for side in (source, target):
+                await side.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                await side.execute("SELECT")  # takes the snapshot
+        for table in tables:
+            statement = SQL(_sql("digest")).format(table.identifier)
+            answers = await asyncio.gather(source.execute(statement), target.execute(statement))
+            here, there = [await answer.fetchone() for answer in answers]
+            assert here is not None
+            if here != there:
+                different.append(table.table)
+            count += int(here[0])
+    if different:
+        raise Conflict(
+            f"is not the same on both servers in {', '.join(different)}; nothing was changed."
+            " Undo the move, then try again",
+            field="workspace",
+        )
+    return count
+
+
+async def is_fenced(url: str) -> bool:
+    """Return whether a database was left for another."""
+    async with _connected(url) as connection:
+        return await _is_there(connection, "fence_of")
+
+
+async def change_over(copy: Copy, back: Copy | None = None) -> float:
+    """Let nobody use the source any more, once the target has all that was written.
+
+    Returns the moment from which writers waited, as of ``time.monotonic``. Reads go on until the
+    end; then everybody is told to look where the workspace is. From there on the source can follow
+    the target, as ``back``. Raises ``Conflict`` if a change of somebody or the copy takes too
+    long: then nothing has changed.
+    """
+    async with _connected(copy.source) as source, _connected(copy.target) as target:
+        if back is not None:
+            await _publish(target)
+            await _unsubscribe(source, back.name)
+            await _create_slot(target, back.name)
+            await _subscribe(source, back, copies=False)
+        async with _rest(copy, source) as began:
+            for name, value in await _sequences(source):
+                await target.execute("SELECT setval(%s::regclass, %s)", [name, value])
+            await source.execute(_sql("make_fence"))
+            for table in await _tables(source):
+                await source.execute(SQL(_sql("fence")).format(table.identifier))
+            await source.execute(_sql("refuse"))
+        return began
+
+
+async def follow_back(copy: Copy, back: Copy) -> None:
+    """End a copy, and let what was its source follow what was its target since they changed."""
+    async with _connected(copy.target) as target, _connected(copy.source) as source:
+        await _unsubscribe(target, copy.name)
+        await _drop_slot(source, copy.name)
+        await source.execute(SQL("ALTER SUBSCRIPTION {} ENABLE").format(Identifier(back.name)))
+
+
+async def open_again(url: str) -> None:
+    """Let a database be used again that was left."""
+    async with _connected(url) as connection, connection.transaction():
+        for table in await _tables(connection):
+            await connection.execute(SQL(_sql("unfence")).format(table.identifier))
+        await connection.execute(_sql("allow"))
+
+
+async def end(copy: Copy) -> None:
+    """End a copy as far as its databases are there."""
+    async with _if_there(copy.target) as target:
+        if target is not None:
+            await _unsubscribe(target, copy.name)
+    async with _if_there(copy.source) as source:
+        if source is not None:
+            await _drop_slot(source, copy.name)
+            await _drop_publication(source)
+
+
+@asynccontextmanager
+async def _if_there(url: str) -> AsyncIterator[Connection | None]:
+    try:
+        async with _connected(url) as connection:
+            yield connection
+    except DatabaseUnavailable as error:
+        if "does not exist" not in str(error.__cause__):
+            raise
+        yield None
+
+
+@asynccontextmanager
+async def _rest(copy: Copy, source: Connection) -> AsyncIterator[float]:
+    """Let nobody write to the source meanwhile, once the target has all that was written.
+
+    Yields the moment from which writers wait. If it is left by an error, the connection must be
+    closed.
+    """
+    await _catch_up(source, copy.name, CATCH_UP_SECONDS)
+    lock = SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(_names(await _tables(source)))
+    began = await _lock(source, lock)
+    await _catch_up(source, copy.name, PAUSE_SECONDS)
+    yield began
+    await source.execute("COMMIT")
+
+
+async def _lock(source: Connection, lock: Composed) -> float:
+    """Begin a transaction with a lock; return the moment from which others wait for it."""
+    for _ in range(LOCK_TRIES):
+        began = time.monotonic()
+        await source.execute("BEGIN")
+        await source.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+        await source.execute("SET LOCAL idle_in_transaction_session_timeout = '1min'")
+        try:
+            await source.execute(lock)
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+            await source.execute("ROLLBACK")
+            await asyncio.sleep(25 * LOOK_SECONDS)
+        else:
+            return began
+    raise Conflict("is busy with a long change; try again", field="workspace")
+
+
+async def _catch_up(source: Connection, name: str, seconds: float) -> None:
+    """Wait until a copy has all that was written before."""
+    [(position,)] = await (await source.execute(_sql("position"))).fetchall()
+    try:
+        async with asyncio.timeout(seconds):
+            while not await _is_there(source, "has_reached", position, name):  # noqa: ASYNC110
+                await asyncio.sleep(LOOK_SECONDS)
+    except TimeoutError:
+        raise Conflict(
+            "is written faster than it is copied; try again", field="workspace"
+        ) from None
+
+
+async def _tables(connection: Connection) -> list[Table]:
+    found = await connection.execute(catalogue.query("tables"))
+    return [Table(*row) for row in await found.fetchall()]
+
+
+async def _sequences(connection: Connection) -> list[tuple[str, int]]:
+    found = await connection.execute(_sql("sequences"))
+    return [(name, value) for name, value in await found.fetchall()]
+
+
+async def _is_there(connection: Connection, name: str, *values: object) -> bool:
+    return await (await connection.execute(_sql(name), values)).fetchone() is not None
+
+
+async def _publish(connection: Connection) -> None:
+    await _drop_publication(connection)
+    statement = "CREATE PUBLICATION {} FOR TABLE {} WITH (publish_via_partition_root = true)"
+    names = _names(await _tables(connection))
+    await connection.execute(SQL(statement).format(Identifier(PUBLICATION), names))
+
+
+async def _drop_publication(connection: Connection) -> None:
+    await connection.execute(SQL("DROP PUBLICATION IF EXISTS {}").format(Identifier(PUBLICATION)))
+
+
+async def _create_slot(connection: Connection, name: str) -> None:
+    await _drop_slot(connection, name)
+    await connection.execute(_sql("create_slot"), [name])
+
+
+async def _drop_slot(connection: Connection, name: str) -> None:
+    """Drop a slot once nobody reads it."""
+    for _ in range(100):
+        await connection.execute(_sql("end_reader"), [name])
+        try:
+            await connection.execute(_sql("drop_slot"), [name])
+        except psycopg.errors.ObjectInUse:
+            await asyncio.sleep(5 * LOOK_SECONDS)
+        else:
+            return
+    raise DatabaseUnavailable("a server of the move does not let go of its copy; try again")
+
+
+async def _subscribe(connection: Connection, copy: Copy, *, copies: bool) -> None:
+    # With an origin, so that what was copied is not copied back. One that does not begin with all
+    # rows begins when it is told to.
+    statement = SQL(
+        "CREATE SUBSCRIPTION {} CONNECTION {} PUBLICATION {}"
+        " WITH (create_slot = false, slot_name = {}, copy_data = {}, enabled = {}, origin = none)"
+    ).format(
+        Identifier(copy.name),
+        Literal(libpq_url(copy.source)),
+        Identifier(PUBLICATION),
+        Literal(copy.name),
+        *2 * [SQL("true" if copies else "false")],
+    )
+    try:
+        await connection.execute(statement)
+    except psycopg.errors.ConnectionFailure as error:
+        raise Conflict(
+            "cannot reach the other server at its address for the owner", field="server"
+        ) from error
+
+
+async def _unsubscribe(connection: Connection, name: str) -> None:
+    if await _is_there(connection, "subscription", name):
+        for statement in (
+            "ALTER SUBSCRIPTION {} DISABLE",
+            "ALTER SUBSCRIPTION {} SET (slot_name = NONE)",
+            "DROP SUBSCRIPTION {}",
+        ):
+            await connection.execute(SQL(statement).format(Identifier(name)))
+
+
+def _names(tables: Sequence[Table]) -> Composed:
+    return SQL(", ").join(table.identifier for table in tables)
