@@ -224,7 +224,7 @@ class Remembrancer:
             slow_query_ms=self.settings.database.slow_query_ms,
             cap=self._cap,
         )
-        database.find = partial(self.host.place_after, row.name)
+        database.find = partial(self.host.address, row.name)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)
             await claim_store(database, self.embedder)

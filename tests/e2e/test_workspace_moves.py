@@ -1,24 +1,37 @@
 """Workspaces move to another server while people use them, and back."""
 
 import asyncio
-import time
+import json
+import os
+import random
+import signal
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
+from typing import Any
 
+import psycopg
 import pytest
-from helpers import ADMIN, rows
+from helpers import ADMIN, Api, audit_lines, person, rows
 from pydantic import SecretStr
-from test_workspaces import host
+from test_workspaces import bearer, databases, host
 
-from remembrancer import MemoryCreate, Remembrancer, ResolveUser, User, as_actor
+from remembrancer import MemoryCreate, Remembrancer, as_actor
+from remembrancer.audit import months
+from remembrancer.backup import catalogue
+from remembrancer.db import engine
 from remembrancer.db.embedded import EmbeddedPostgres
-from remembrancer.db.engine import service_url
+from remembrancer.db.engine import libpq_url, service_url
+from remembrancer.errors import Conflict, InvalidInput, WorkspaceMoved, WorkspaceUnavailable
+from remembrancer.paging import all_items
 from remembrancer.settings import WorkspaceServer
+from remembrancer.workspaces import replication
+from remembrancer.workspaces.relocation import Relocation
+from remembrancer.workspaces.schemas import MoveState, Workspace
 
 __all__ = ["host"]  # a fixture
-
-ADA = ResolveUser(platform="discord", platform_user_id="1", display_name="Ada")
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +43,57 @@ def second(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-async def servers(host: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch) -> Remembrancer:
+async def servers(
+    host: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Remembrancer]:
     """The host, which knows the other server."""
     await host.host.close()
     del host.host
     server = WorkspaceServer(url=SecretStr(service_url(second)), owner_url=SecretStr(second))
     monkeypatch.setitem(host.settings.workspaces.servers, "second", server)
-    return host
+    yield host
+    await host.workspaces.close()
+    for workspace in (await host.workspaces.list(ADMIN)).items:
+        if workspace.move is not None:
+            await host.workspaces.undo_move(ADMIN, workspace.name)
+    for (name,) in _ask(second, "SELECT datname FROM pg_database WHERE datname ~ '_tenant_'"):
+        _ask(second, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-async def _ada(store: Remembrancer) -> User:
-    return await store.users.resolve(as_actor(), ADA)
+def _ask(url: str, statement: str) -> list[Any]:
+    with psycopg.connect(libpq_url(url), autocommit=True) as connection:
+        cursor = connection.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def _address(host: Remembrancer, server: str, database: str) -> str:
+    return host.host.servers[server].owner_url_of(database)
+
+
+def _all_rows(url: str) -> dict[str, Any]:
+    """The rows of each table, and where its sequences are."""
+    with psycopg.connect(libpq_url(url), autocommit=True) as connection:
+        found: dict[str, Any] = {}
+        for table in catalogue.tables(connection):
+            cursor = connection.execute(f'SELECT t::text FROM "{table.schema}"."{table.table}" t')
+            found[table.name] = sorted(cursor.fetchall())
+        return found | catalogue.sequences(connection)
+
+
+async def _same(host: Remembrancer, moved: Workspace) -> bool:
+    """Whether what was left gets to have the same rows."""
+    assert moved.move is not None
+    old = _address(host, moved.move.from_server, moved.move.from_database)
+    new = _address(host, moved.move.to_server, moved.move.to_database)
+    for _ in range(200):
+        if _without_sequences(_all_rows(old)) == _without_sequences(_all_rows(new)):
+            return True
+        await asyncio.sleep(0.05)
+    return False
+
+
+def _without_sequences(found: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if isinstance(value, list)}
 
 
 class Load:
@@ -51,29 +104,27 @@ class Load:
         self.workspace = workspace
         self.stored: list[str] = []
         self.reads = 0
-        self.longest = 0.0
 
     async def write(self, writer: int) -> None:
         for number in count():
-            began = time.monotonic()
             async with self.app.host.use(self.workspace) as store:
-                user = await _ada(store)
+                user = await person(store, "Ada")
                 note = MemoryCreate(content=f"Ada has seen bird {writer} of kind {number}.")
                 await store.memories.remember(as_actor(user), note)
             self.stored.append(note.content)
-            self.longest = max(self.longest, time.monotonic() - began)
 
     async def read(self) -> None:
         while True:
             async with self.app.host.use(self.workspace) as store:
-                user = await _ada(store)
+                user = await person(store, "Ada")
                 answer = await store.recall("Which bird?", user=user)
             assert answer.hits or not self.stored
             self.reads += 1
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(self.write(number)) for number in range(4)]
+        """Write and read meanwhile; nothing may fail."""
+        tasks = [asyncio.create_task(self.write(number)) for number in range(3)]
         tasks += [asyncio.create_task(self.read()) for _ in range(2)]
         yield
         for task in tasks:
@@ -81,20 +132,356 @@ class Load:
         for error in await asyncio.gather(*tasks, return_exceptions=True):
             assert isinstance(error, asyncio.CancelledError), repr(error)
 
+    async def goes_on(self) -> None:
+        """Wait until there are more writes and reads."""
+        written, read = len(self.stored), self.reads
+        for _ in range(1200):
+            if len(self.stored) >= written + 5 and self.reads >= read + 3:
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError("nobody writes or reads any more")
 
-async def test_try(servers: Remembrancer) -> None:
+    async def is_all_there(self, app: Remembrancer) -> bool:
+        """Whether all that was acknowledged is in the workspace, once."""
+        stored = set(self.stored)
+        async with app.host.use(self.workspace) as store:
+            there = [memory.content async for memory in _memories(store)]
+        return stored <= set(there) and len(there) == len(set(there))
+
+
+async def _memories(store: Remembrancer) -> AsyncIterator[Any]:
+    user = await person(store, "Ada")
+    for memory in await all_items(lambda **page: store.memories.list(as_actor(user), **page)):
+        yield memory
+
+
+async def _moved(app: Remembrancer, name: str, server: str) -> Workspace:
+    while True:
+        workspace = await app.workspaces.move(ADMIN, name, server)
+        if workspace.move is not None and workspace.move.state == MoveState.MOVED:
+            return workspace
+
+
+async def test_a_workspace_moves_while_it_is_used_and_back(
+    servers: Remembrancer, second: str
+) -> None:
+    """No write is lost and nothing fails, in this process and in another one's host."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    async with Remembrancer.open(settings=servers.settings) as other:
+        loads = [Load(servers, "tenant"), Load(other, "tenant")]
+        loads[1].write = lambda writer: Load.write(loads[1], writer + 10)  # type: ignore[method-assign]
+        seen: list[tuple[int, int]] = []
+        async with loads[0].running(), loads[1].running():
+            await asyncio.gather(*(load.goes_on() for load in loads))
+            while True:
+                moved = await servers.workspaces.move(
+                    ADMIN, "tenant", "second", on_progress=lambda *now: seen.append(now)
+                )
+                if moved.move is not None and moved.move.state == MoveState.MOVED:
+                    break
+            await asyncio.gather(*(load.goes_on() for load in loads))
+            # A month is no row: none is added or dropped while the old server follows.
+            async with servers.host.use("tenant") as store, store.database.system() as connection:
+                await months.add(connection)
+            await servers.workspaces.undo_move(ADMIN, "tenant")
+            again = await _moved(servers, "tenant", "second")
+            await asyncio.gather(*(load.goes_on() for load in loads))
+        assert (moved.server, moved.database != created.database) == ("second", True)
+        assert moved.move is not None
+        assert moved.move.rows
+        assert moved.move.pause_ms
+        assert seen[-1][0] == seen[-1][1] > 0
+        for app in (servers, other):
+            for load in loads:
+                assert await load.is_all_there(app)
+            async with app.host.use("tenant") as store:
+                assert f"/{again.database}?" in store.database.url
+                await store.retention.stop()
+        assert await _same(servers, again)
+    await servers.workspaces.confirm_move(ADMIN, "tenant")
+    assert databases() == []
+    for url in (second, _address(servers, "main", "postgres")):
+        for what in ("pg_replication_slots", "pg_subscription"):
+            assert _ask(url, f"SELECT * FROM {what}") == []
+    new = _address(servers, "second", again.database)
+    assert _ask(new, "SELECT * FROM pg_publication") == []
+    assert await loads[0].is_all_there(servers)
+    actions = [line.action for line in audit_lines() if "move" in line.action]
+    assert actions == [
+        f"workspace.{what}" for what in ("move", "undo_move", "move", "confirm_move")
+    ]
+    async with servers.host.use("tenant") as store, store.database.system() as connection:
+        await months.add(connection)
+    assert _ask(new, "SELECT count(*) FROM audit_log_other") == [(0,)]
+
+
+async def test_what_cannot_be_moved_says_why(servers: Remembrancer, second: str) -> None:
     await servers.workspaces.create(ADMIN, "tenant")
-    load = Load(servers, "tenant")
-    async with load.running():
-        await asyncio.sleep(1)
-        said = []
-        moved = await servers.workspaces.move(
-            ADMIN, "tenant", "second", wait_seconds=60, on_progress=lambda *p: said.append(p)
+    workspaces = servers.workspaces
+    with pytest.raises(InvalidInput, match="known are main, second"):
+        await workspaces.move(ADMIN, "tenant", "third")
+    with pytest.raises(InvalidInput, match="wait_seconds"):
+        await workspaces.move(ADMIN, "tenant", "second", wait_seconds=21)
+    with pytest.raises(Conflict, match="is where the workspace is already"):
+        await workspaces.move(ADMIN, "tenant", "main")
+    with pytest.raises(Conflict, match="is the host itself"):
+        await workspaces.move(ADMIN, "default", "second")
+    for end in (workspaces.confirm_move, workspaces.undo_move):
+        with pytest.raises(Conflict, match="is not on its way"):
+            await end(ADMIN, "tenant")
+    await _moved(servers, "tenant", "second")
+    assert (await workspaces.move(ADMIN, "tenant", "second")).server == "second"  # once more
+    with pytest.raises(Conflict, match="is on its way to second; undo that move first"):
+        await workspaces.move(ADMIN, "tenant", "main")
+    await workspaces.suspend(ADMIN, "tenant")
+    with pytest.raises(Conflict, match="confirm or undo its move first"):
+        await workspaces.drop(ADMIN, "tenant", dry_run=False)
+    rows("UPDATE workspaces SET revision = '0030'")
+    report = await workspaces.migrate(ADMIN)
+    assert [each.reason for each in report.items] == [
+        "the workspace is on its way to another server; confirm or undo its move, then migrate it"
+    ]
+    rows("UPDATE workspaces SET revision = '0031'")
+    # The old database takes no part any more, by whatever door.
+    [(old,)] = rows("SELECT move->>'from_database' FROM workspaces")
+    with pytest.raises(psycopg.DatabaseError, match="moved to another server"):
+        _ask(_address(servers, "main", old), "DELETE FROM messages")
+    undone = await workspaces.undo_move(ADMIN, "tenant")
+    assert (undone.server, undone.move, undone.state) == ("main", None, "suspended")
+    assert (await workspaces.resume(ADMIN, "tenant")).state == "active"
+
+
+async def test_a_copy_can_be_stopped(servers: Remembrancer, second: str) -> None:
+    """While somebody is at it; nothing of it is left."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    begun = await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+    assert begun.move is not None
+    assert begun.move.state == MoveState.COPYING
+    stopped = await servers.workspaces.undo_move(ADMIN, "tenant")
+    assert (stopped.server, stopped.database, stopped.move) == ("main", created.database, None)
+    assert _ask(second, "SELECT FROM pg_database WHERE datname ~ '_tenant_'") == []
+    assert rows("SELECT * FROM pg_replication_slots") == []
+    assert (await _moved(servers, "tenant", "second")).server == "second"
+
+
+async def test_a_copy_that_differs_changes_nothing(
+    servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row is compared before anybody is led to the copy."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    copy = Relocation._copy
+
+    async def copy_badly(self: Relocation[Any]) -> None:
+        await copy(self)
+        for name in databases_of(second):
+            _ask(_address(servers, "second", name), "UPDATE memory_policy SET updated_at = now()")
+
+    monkeypatch.setattr(Relocation, "_copy", copy_badly)
+    with pytest.raises(Conflict, match="is not the same on both servers in memory_policy"):
+        await _moved(servers, "tenant", "second")
+    assert (await servers.workspaces.get(ADMIN, "tenant")).database == created.database
+    async with servers.host.use("tenant") as store:
+        await person(store, "Ada")
+
+
+def databases_of(url: str) -> list[str]:
+    return [
+        name for (name,) in _ask(url, "SELECT datname FROM pg_database WHERE datname ~ '_tenant_'")
+    ]
+
+
+async def test_every_table_can_be_followed(servers: Remembrancer) -> None:
+    """A table without a primary key would refuse changes as soon as it is published."""
+    assert (
+        rows(
+            "SELECT c.oid::regclass::text FROM pg_class AS c JOIN pg_namespace AS n"
+            " ON n.oid = c.relnamespace"
+            " WHERE c.relkind IN ('r', 'p') AND n.nspname IN ('public', 'jobs') AND NOT EXISTS"
+            " (SELECT FROM pg_index AS i WHERE i.indrelid = c.oid AND i.indisprimary)"
         )
-        print(moved, said)
-        await asyncio.sleep(1)
-        print(load.longest, len(load.stored), load.reads)
-        load.longest = 0
-        print(await servers.workspaces.undo_move(ADMIN, "tenant"))
-        await asyncio.sleep(1)
-        print(load.longest, len(load.stored), load.reads)
+        == []
+    )
+
+
+async def test_over_rest(servers: Remembrancer, api: Api) -> None:
+    """Begun, waited for, undone and confirmed by requests; reads and writes go on by the key."""
+    answer = await api.client.post("/api/workspaces", json={"name": "tenant"}, headers=api.admin)
+    ours = bearer(answer.json()["secret"])
+    path, body = "/api/workspaces/tenant/move", {"server": "second", "wait_seconds": 0.1}
+    for end in ("undo", "confirm"):
+        while True:
+            answer = await api.client.post(path, json=body, headers=api.admin)
+            assert answer.status_code == 200, answer.text
+            if answer.json()["move"]["state"] == "moved":
+                break
+        ada = {"platform": "discord", "platform_user_id": end, "display_name": "Ada"}
+        made = await api.client.post("/api/users/resolve", json=ada, headers=ours)
+        assert made.status_code == 200, made.text
+        answer = await api.client.post(f"{path}/{end}", headers=api.admin)
+        assert (answer.status_code, answer.json()["move"]) == (200, None), answer.text
+    users = (await api.client.get("/api/users", headers=ours)).json()["items"]
+    assert len(users) == 2
+    again = await api.client.post(f"{path}/undo", headers=api.admin)
+    assert (again.status_code, "not on its way" in again.text) == (409, True)
+    answer = await api.client.post(path, json={"server": "second"}, headers=api.admin)
+    assert (answer.status_code, "already" in answer.text) == (409, True)
+
+
+async def test_a_change_in_the_middle_of_a_move_is_repeated_on_the_new_server(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it stays behind. A method that is not of a service says that it moved."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    async with servers.host.use("tenant") as store:
+        user = await person(store, "Ada")
+        begun = asyncio.Event()
+        go_on = asyncio.Event()
+        tried = []
+
+        async def change() -> None:
+            async with store.database.system() as connection:
+                await connection.exec_driver_sql("SELECT 1")
+                tried.append(store.database.url)
+                begun.set()
+                await go_on.wait()
+                await connection.exec_driver_sql("UPDATE users SET display_name = 'Ada L.'")
+
+        changing = asyncio.create_task(change())
+        await begun.wait()
+        await _moved(servers, "tenant", "second")
+        go_on.set()
+        with pytest.raises(WorkspaceMoved, match="repeat the request"):
+            await changing
+        assert (await store.users.get(as_actor(user), user.id)).display_name == "Ada"
+        begun.clear()
+        await change()
+        assert tried[0] != tried[1]
+        assert (await store.users.get(as_actor(user), user.id)).display_name == "Ada L."
+
+
+async def test_reads_wait_for_a_move_that_died_and_then_say_so(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process died behind the fence: others wait, then get 503, until somebody goes on."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    monkeypatch.setattr(engine, "MOVE_SECONDS", 0.2)
+    save = Relocation._save
+    died: list[bool] = []
+
+    async def die(self: Relocation[Any], move: Any, place: Any) -> None:
+        if place is not None and not died:
+            died.append(True)
+            raise OSError("died")
+        await save(self, move, place)
+
+    monkeypatch.setattr(Relocation, "_save", die)
+    async with servers.host.use("tenant") as store:
+        await person(store, "Ada")
+        with pytest.raises(OSError, match="died"):
+            await _moved(servers, "tenant", "second")
+
+        with pytest.raises(WorkspaceUnavailable, match="is being moved; try again"):
+            await store.users.list(ADMIN)
+        assert await servers.workspaces.recover() == 1
+        assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
+    moved = await servers.workspaces.get(ADMIN, "tenant")
+    assert (moved.server, moved.move is not None) == ("second", True)
+
+
+AT_IT = """
+import asyncio, sys
+from itertools import count
+from remembrancer import Actor, Remembrancer, Role, Settings
+
+ADMIN = Actor(Role.ADMIN)
+
+def say(*words):
+    print(*words, flush=True)
+
+async def main():
+    async with Remembrancer.open(settings=Settings()) as host:
+        say("ready")
+        for number in count():
+            there = (await host.workspaces.get(ADMIN, "tenant")).server
+            other = "second" if there == "main" else "main"
+            while (await host.workspaces.move(ADMIN, "tenant", other)).move.state != "moved":
+                pass
+            say("moved")
+            if number % 2:
+                await host.workspaces.confirm_move(ADMIN, "tenant")
+            else:
+                await host.workspaces.undo_move(ADMIN, "tenant")
+            say("ended")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("rounds", [3, pytest.param(30, marks=pytest.mark.soak)])
+async def test_after_kill_9_a_workspace_is_whole_in_one_place(
+    servers: Remembrancer, database_url: str, second: str, rounds: int
+) -> None:
+    """Amid moves, while people write, nothing that was acknowledged is lost."""
+    environment = {
+        **os.environ,
+        "REMEMBRANCER_DATABASE_URL": service_url(database_url),
+        "REMEMBRANCER_DATABASE_OWNER_URL": database_url,
+        "REMEMBRANCER_DATA_DIR": str(servers.settings.data_dir),
+        "REMEMBRANCER_WORKSPACES__SERVERS": json.dumps(
+            {"second": {"url": service_url(second), "owner_url": second}}
+        ),
+    }
+    await servers.workspaces.create(ADMIN, "tenant")
+    moments = random.Random(9)
+    load = Load(servers, "tenant")
+    told = 0
+    async with load.running():
+        for _ in range(rounds):
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", AT_IT), stdout=PIPE, env=environment
+            )
+            assert process.stdout is not None
+            assert await process.stdout.readline() == b"ready\n"
+            for _ in range(moments.randint(0, 2)):
+                told += bool(await process.stdout.readline())
+            await asyncio.sleep(moments.uniform(0, 3))
+            process.send_signal(signal.SIGKILL)
+            await process.wait()
+            # As if the time of its hold had passed.
+            rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
+            await servers.workspaces.recover()
+            await load.goes_on()
+            await _check(servers, second)
+            assert await load.is_all_there(servers)
+            workspace = await servers.workspaces.get(ADMIN, "tenant")
+            if workspace.move is not None:
+                if moments.random() < 0.5:
+                    await _moved(servers, "tenant", workspace.move.to_server)
+                await servers.workspaces.undo_move(ADMIN, "tenant")
+            await load.goes_on()
+            await _check(servers, second)
+    assert told >= rounds / 2
+    assert await load.is_all_there(servers)
+    await servers.host.close()
+
+
+async def _check(host: Remembrancer, second: str) -> None:
+    """One place is used; what else is there is known, and refuses."""
+    workspace = await host.workspaces.get(ADMIN, "tenant")
+    places = {(workspace.server, workspace.database)}
+    if (move := workspace.move) is not None:
+        assert move.state in {MoveState.COPYING, MoveState.MOVED}
+        places |= {(move.from_server, move.from_database), (move.to_server, move.to_database)}
+        used = (
+            (move.to_server, move.to_database)
+            if move.state == MoveState.MOVED
+            else (move.from_server, move.from_database)
+        )
+        assert used == (workspace.server, workspace.database)
+        assert await replication.is_fenced(
+            _address(host, move.from_server, move.from_database)
+        ) == (move.state == MoveState.MOVED)
+    there = {("main", name) for name in databases()}
+    there |= {("second", name) for name in databases_of(second)}
+    assert there <= places
+    assert (workspace.server, workspace.database) in there

@@ -35,6 +35,10 @@ T = TypeVar("T")
 DEADLOCK_TRIES: Final = 3
 """Times that a change is tried before its deadlock is reported."""
 
+MOVE_SECONDS: Final = 30.0
+"""Seconds that a request waits for a workspace that is moved."""
+MOVE_LOOK_SECONDS: Final = 0.05
+
 APP_ROLE = "remembrancer_app"
 
 
@@ -208,8 +212,8 @@ class Database:
         self._engine = _create_engine(self.url, self._slow)
         self._pool_size, self._cap = pool_size, cap
         self._pool = Pool(self._engine, pool_size, self._set_up, cap)
-        self.find: Callable[[str], Awaitable[str]] | None = None
-        """Says where a workspace is that has left an address; waits while it is moved."""
+        self.find: Callable[[], Awaitable[str]] | None = None
+        """Says where the database is now, if it may move to other servers."""
         self._leaving = asyncio.Lock()
         self.replica: Replica | None = None
         if replica_url is not None:
@@ -328,16 +332,35 @@ class Database:
                     break
                 except errors.WorkspaceMoved:
                     await self._follow_move(url)
+                except errors.DatabaseUnavailable:
+                    # What is left behind is dropped in the end.
+                    if not await self._is_elsewhere(url):
+                        raise
+                    await self._follow_move(url)
             yield begun
 
+    async def _is_elsewhere(self, url: str) -> bool:
+        return self.find is not None and driver_url(await self.find()) != url
+
     async def _follow_move(self, left: str) -> None:
-        """Go to the server that a workspace moved to, unless somebody has done so meanwhile."""
+        """Go to the server that a workspace moved to, unless somebody has done so meanwhile.
+
+        Waits for it; raises ``WorkspaceUnavailable`` if that takes too long.
+        """
         if self.find is None:
             raise errors.WorkspaceMoved(_MOVED_ADVICE)
         async with self._leaving:
             if self.url != left:
                 return
-            self.url = driver_url(await self.find(left))
+            try:
+                async with asyncio.timeout(MOVE_SECONDS):
+                    while not await self._is_elsewhere(left):
+                        await asyncio.sleep(MOVE_LOOK_SECONDS)
+                    self.url = driver_url(await self.find())
+            except TimeoutError:
+                raise errors.WorkspaceUnavailable(
+                    "the workspace is being moved; try again"
+                ) from None
             self._engine, pool = _create_engine(self.url, self._slow), self._pool
             self._pool = Pool(self._engine, self._pool_size, self._set_up, self._cap)
         await pool.leave()
@@ -408,8 +431,11 @@ class Database:
                 )
         except (psycopg.Error, DBAPIError) as error:
             translated = _translate(error)
-            if isinstance(translated, errors.WorkspaceMoved):
+            if isinstance(translated, errors.WorkspaceMoved) or (
+                isinstance(translated, errors.DatabaseUnavailable) and await self._is_elsewhere(url)
+            ):
                 await self._follow_move(url)
+                translated = errors.WorkspaceMoved(_MOVED_ADVICE)
             raise translated from error
         _note(actor.key_check)
         if user_id != actor.user_id:

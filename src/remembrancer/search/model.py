@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from remembrancer.db.engine import Database
+from remembrancer.db.engine import Database, retries_deadlock
 from remembrancer.db.tables import embedding_model
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingModelMismatch
@@ -13,6 +13,7 @@ from remembrancer.errors import EmbeddingModelMismatch
 _INDEX_SHARED: Final = text("SELECT app_index_shared()")
 
 
+@retries_deadlock
 async def claim_store(database: Database, embedder: Embedder) -> None:
     """Set the model of a new store; raise ``EmbeddingModelMismatch`` if it has another one."""
     model = {"name": embedder.name, "dimensions": embedder.dimensions}

@@ -24,9 +24,6 @@ from remembrancer.workspaces.schemas import WorkspaceState
 
 log = logging.getLogger(__name__)
 
-MOVE_SECONDS: Final = 30.0
-"""Seconds that a request waits for a workspace that is moved."""
-MOVE_LOOK_SECONDS: Final = 0.05
 FOLLOW_SECONDS: Final = 1.0
 """Seconds until all processes know that a workspace was suspended, dropped or given limits."""
 
@@ -93,21 +90,10 @@ class Host(Generic[Store]):
             if opened.is_stale:
                 self._close_unused(opened)
 
-    async def place_after(self, name: str, left: str) -> str:
-        """Return where a workspace is that has left an address; wait while it is moved.
-
-        Raises ``WorkspaceUnavailable`` if that takes too long.
-        """
-        try:
-            async with asyncio.timeout(MOVE_SECONDS):
-                while True:
-                    row = await self.find(name)
-                    url = driver_url(self.servers[row.server].service_url(row.database))
-                    if url != left:
-                        return url
-                    await asyncio.sleep(MOVE_LOOK_SECONDS)
-        except TimeoutError:
-            raise WorkspaceUnavailable("the workspace is being moved; try again") from None
+    async def address(self, name: str) -> str:
+        """Return the address of a workspace for the service."""
+        row = await self.find(name)
+        return self.servers[row.server].service_url(row.database)
 
     def is_active(self, name: str) -> bool:
         """Return whether an open workspace may be used."""
