@@ -28,8 +28,9 @@ from remembrancer.web.languages import (
     name_of_day,
     ngettext,
     number,
+    percent,
 )
-from remembrancer.workspaces.schemas import WorkspaceState
+from remembrancer.workspaces.schemas import MoveState, WorkspaceMove, WorkspaceState
 
 SCOPES: Final = {Scope.AGENT: lazy("Private"), Scope.GLOBAL: lazy("Global")}
 SCOPE_MEANINGS: Final = {
@@ -253,6 +254,13 @@ WORKSPACE_STATES: Final = {
     WorkspaceState.ACTIVE: lazy("in use"),
     WorkspaceState.SUSPENDED: lazy("suspended"),
     WorkspaceState.DROPPING: lazy("being dropped"),
+}
+MOVE_STATES: Final = {
+    MoveState.COPYING: lazy("%(percent)s copied to %(new)s"),
+    MoveState.SWITCHING: lazy("changes over to %(new)s"),
+    MoveState.MOVED: lazy("moved from %(old)s; to be confirmed or undone"),
+    MoveState.RETURNING: lazy("goes back to %(old)s"),
+    MoveState.ENDING: lazy("the other copy is being dropped"),
 }
 JOB_STATUSES: Final = {
     JobStatus.QUEUED: lazy("Queued"),
@@ -609,6 +617,13 @@ def reason(kind: str) -> str:
     """Say the kind of an error in words: InvalidInput is "Invalid input"."""
     letters = pairwise(f" {kind}")
     return "".join(f" {b.lower()}" if a.islower() and b.isupper() else b for a, b in letters)
+
+
+def way(move: WorkspaceMove) -> str:
+    """Say how far a workspace is on its way to another server."""
+    share = min(move.done_bytes / move.total_bytes, 1) if move.total_bytes else 0
+    values = {"percent": percent(share), "old": move.from_server, "new": move.to_server}
+    return MOVE_STATES[move.state] % values
 
 
 def milliseconds(value: float | None) -> str:

@@ -177,6 +177,10 @@ def number(value: float) -> str:
     return numbers.format_decimal(value, locale=current().locale)
 
 
+def percent(share: float) -> str:
+    return numbers.format_percent(share, locale=current().locale)
+
+
 def counted(one: str, many: str, count: int) -> str:
     """Return a text with its count in it, as ``%(count)s``."""
     return ngettext(one, many, count) % {"count": number(count)}

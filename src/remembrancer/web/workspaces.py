@@ -1,10 +1,13 @@
 """Workspaces of the host: a list, and what an admin of the host does with each."""
 
+from typing import Final
+
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from remembrancer.errors import InvalidInput, RemembrancerError
 from remembrancer.validation import validate
+from remembrancer.web import labels
 from remembrancer.web.dependencies import (
     FORM_CHECK,
     AdminRequest,
@@ -13,10 +16,19 @@ from remembrancer.web.dependencies import (
     PageRequest,
     shows_errors,
 )
-from remembrancer.web.languages import gettext
-from remembrancer.workspaces.schemas import DropReceipt, NewWorkspace, WorkspaceLimits
+from remembrancer.web.languages import counted, gettext
+from remembrancer.workspaces.schemas import (
+    DropReceipt,
+    MoveState,
+    NewWorkspace,
+    Workspace,
+    WorkspaceLimits,
+)
 
 router = APIRouter(prefix="/admin/workspaces")
+
+_MOVE_SECONDS: Final = 5.0
+"""Seconds until the answer to a browser, if a workspace is not moved before."""
 
 
 @router.get("")
@@ -31,7 +43,9 @@ async def _render(
     error: RemembrancerError | None = None,
     workspace: str | None = None,
     created: NewWorkspace | None = None,
-    counted: DropReceipt | None = None,
+    dropping: DropReceipt | None = None,
+    moving: Workspace | None = None,
+    confirming: Workspace | None = None,
 ) -> Response:
     page = await request.app.workspaces.list(
         request.actor, cursor=request.query.get("cursor") or None
@@ -42,9 +56,11 @@ async def _render(
         workspaces=page.items,
         next_page=request.next_page(page.next_cursor),
         servers=request.app.host.servers.names,
-        form=form or Form(),
+        form=form if form and workspace is None else Form(),
         created=created,
-        counted=counted,
+        dropping=dropping,
+        moving=moving,
+        confirming=confirming,
         about=workspace,
     )
 
@@ -82,9 +98,68 @@ async def drop(form: CheckedForm, request: AdminRequest, workspace: str) -> Resp
     """Say what is in a workspace; drop it once its name is typed."""
     typed = form.get("typed")
     if typed is None:
-        counted = await request.app.workspaces.drop(request.actor, workspace)
-        return await _render(request, counted=counted, workspace=workspace)
+        dropping = await request.app.workspaces.drop(request.actor, workspace)
+        return await _render(request, dropping=dropping, workspace=workspace)
     if typed != workspace:
         raise InvalidInput(gettext("is not the name of the workspace"), field="typed")
     await request.app.workspaces.drop(request.actor, workspace, dry_run=False)
     return request.to("workspaces", gettext("%(name)s is dropped for good.", name=workspace))
+
+
+@router.post("/{workspace}/move")
+@shows_errors(_render)
+async def move(form: CheckedForm, request: AdminRequest, workspace: str) -> Response:
+    """Ask for a server; move a workspace there once it is chosen, or go on with that."""
+    server = form.get("server")
+    if server is None:
+        moving = await request.app.workspaces.get(request.actor, workspace)
+        return await _render(request, moving=moving, workspace=workspace)
+    moved = await request.app.workspaces.move(
+        request.actor, workspace, server, wait_seconds=_MOVE_SECONDS
+    )
+    is_moved = moved.move is not None and moved.move.state == MoveState.MOVED
+    undo = f"workspaces/{workspace}/undo-move" if is_moved else None
+    return request.to("workspaces", _progress(moved), undo)
+
+
+def _progress(workspace: Workspace) -> str:
+    """Say how far a workspace is that was told to move."""
+    way = workspace.move
+    if way is None:
+        return _place(workspace)
+    if way.state != MoveState.MOVED:
+        return gettext(
+            "%(name)s is being copied to %(server)s and stays in use; look again in a while.",
+            name=workspace.name,
+            server=way.to_server,
+        )
+    text = _place(workspace)
+    text += " " + counted(
+        "%(count)s row was compared.", "%(count)s rows were compared.", way.rows or 0
+    )
+    if way.pause_ms is not None:
+        text += " " + gettext("Writes waited %(pause)s.", pause=labels.milliseconds(way.pause_ms))
+    return text
+
+
+def _place(workspace: Workspace) -> str:
+    return gettext("%(name)s is on %(server)s.", name=workspace.name, server=workspace.server)
+
+
+@router.post("/{workspace}/confirm-move")
+@shows_errors(_render)
+async def confirm_move(form: CheckedForm, request: AdminRequest, workspace: str) -> Response:
+    """Say what goes with a confirmed move; confirm it when that is sent."""
+    if form.get("sure") is None:
+        found = await request.app.workspaces.get(request.actor, workspace)
+        if found.move is not None:
+            return await _render(request, confirming=found, workspace=workspace)
+    confirmed = await request.app.workspaces.confirm_move(request.actor, workspace)
+    return request.to("workspaces", _place(confirmed))
+
+
+@router.post("/{workspace}/undo-move", dependencies=[FORM_CHECK])
+@shows_errors(_render)
+async def undo_move(request: AdminRequest, workspace: str) -> Response:
+    undone = await request.app.workspaces.undo_move(request.actor, workspace)
+    return request.to("workspaces", _place(undone))
