@@ -13,8 +13,8 @@ SOURCE = ROOT / "src" / "remembrancer"
 QUEUE = {"procrastinate_jobs", "job_outcomes"}
 TABLES = {*metadata.tables, *QUEUE}
 
-# `restore` replaces every table of the database at once.
-ALLOWED = {"backup -> ?"}
+# `restore` replaces every table of the database at once, and a copy on another server begins empty.
+ALLOWED = {"backup -> ?", "workspaces -> ?"}
 
 
 def owners() -> dict[str, str]:

@@ -186,9 +186,12 @@ async def move(
                 break
     if moved.move is None:
         return Output(moved, f"{name} is on {moved.server}.", code=REFUSED)
-    rows = plural(moved.move.rows or 0, "row")
+    said = [f"{name} is on {moved.server}"]
+    if moved.move.pause_ms is not None:
+        rows = plural(moved.move.rows or 0, "row")
+        said.append(f"{rows} compared, writes waited {moved.move.pause_ms} ms")
     text = (
-        f"{name} is on {moved.server}: {rows} compared, writes waited {moved.move.pause_ms} ms."
+        f"{': '.join(said)}."
         f" Until you confirm it, {moved.move.from_server} has a copy, and the move can be undone:\n"
         f"  remembrancer workspaces confirm-move {name}\n"
         f"  remembrancer workspaces undo-move {name}"

@@ -354,7 +354,7 @@ class Database:
                 return
             try:
                 async with asyncio.timeout(MOVE_SECONDS):
-                    while not await self._is_elsewhere(left):
+                    while not await self._is_elsewhere(left):  # noqa: ASYNC110
                         await asyncio.sleep(MOVE_LOOK_SECONDS)
                     self.url = driver_url(await self.find())
             except TimeoutError:

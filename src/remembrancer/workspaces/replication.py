@@ -113,6 +113,12 @@ async def progress(copy: Copy) -> Progress:
     return Progress(total if is_complete else min(done, total), total, is_complete)
 
 
+async def add_index(copy: Copy) -> None:
+    """Make the index that a store gets when it is first opened, while nobody waits for it."""
+    async with _connected(copy.target) as target:
+        await target.execute(_sql("add_index"))
+
+
 async def compare(copy: Copy) -> int:
     """Compare all rows of both sides as they are at one moment; return how many they are.
 

@@ -26,6 +26,9 @@ SELECT bool_and(r.srsubstate = 'r'), CAST(sum(pg_total_relation_size(r.srrelid))
  WHERE s.subname = %s
  GROUP BY s.oid;
 
+-- name: add_index
+SELECT app_index_shared();
+
 -- name: position
 SELECT CAST(pg_current_wal_lsn() AS text);
 
