@@ -39,6 +39,7 @@ ONLY_IN_THE_LIBRARY = {
     "working": "runs jobs of all workspaces",
     "workspaces.migrate": "the command line shows progress",
     "workspaces.recover": "servers end what a dead one began",
+    "workspaces.close": "the store stops what it is at when it is closed",
     "open": "opens the store; a client is constructed",
     "memories.in_conversation": "the memories of one conversation, for the pages",
     "conversations.on_platform": "chat commands know only the platform's id",
@@ -74,6 +75,7 @@ ONLY_IN_THE_CLIENT = {
     "keys.own": "a client may not know its own role",
 }
 ARGUMENTS = {
+    "on_progress": "a request has one answer; another request asks again",
     "source": "the library says through which entry point a memory came",
     "counts": "a look at the playground of the pages is no use of a memory",
     "prompt": "tools of a process know the conversation that they recall for",

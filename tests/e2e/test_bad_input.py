@@ -201,6 +201,7 @@ class Rest:
             "/api/keys": {"name": "key", "role": "service"},
             "/api/workspaces": {"name": "another"},
             "/api/workspaces/{workspace}/limits": {"requests_per_minute": 60},
+            "/api/workspaces/{workspace}/move": {"server": "main"},
             "/api/spaces": {"name": "Gran"},
             "/api/spaces/{space_id}": {"name": "Granny"},
             "/api/spaces/{space_id}/members": {"user_id": self.ids["other_user_id"]},
@@ -324,9 +325,13 @@ async def test_the_right_request_is_taken_everywhere(rest: Rest) -> None:
     """The requests that the other tests spoil are good ones."""
     for operation in rest.operations:
         body = {"body": rest.good_body(operation)} if operation.body else {}
-        # A new workspace is a new database.
-        if operation.method == "DELETE" or operation.path.endswith(
-            ("/api/workspaces", "/restore", "/merges", "/leave", "/accept", "/decline")
+        # A new workspace is a new database, and one that moves needs another server.
+        if (
+            operation.method == "DELETE"
+            or "/move" in operation.path.partition("{workspace}")[2]
+            or operation.path.endswith(
+                ("/api/workspaces", "/restore", "/merges", "/leave", "/accept", "/decline")
+            )
         ):
             continue
         response = await rest.send(operation, **body)
@@ -695,6 +700,9 @@ STAFF_ONLY = {
     ("PUT", "/api/workspaces/{workspace}/limits"): "user service",
     ("POST", "/api/workspaces/{workspace}/suspend"): "user service",
     ("POST", "/api/workspaces/{workspace}/resume"): "user service",
+    ("POST", "/api/workspaces/{workspace}/move"): "user service",
+    ("POST", "/api/workspaces/{workspace}/move/confirm"): "user service",
+    ("POST", "/api/workspaces/{workspace}/move/undo"): "user service",
     ("DELETE", "/api/workspaces/{workspace}"): "user service",
     ("DELETE", "/api/keys/{key}"): "service",
     ("POST", "/api/keys/{key}/rotate"): "service",

@@ -129,11 +129,13 @@ class Load:
         """Write and read meanwhile; nothing may fail."""
         tasks = [asyncio.create_task(self.write()) for _ in range(2)]
         tasks.append(asyncio.create_task(self.read()))
-        yield
-        for task in tasks:
-            task.cancel()
-        for error in await asyncio.gather(*tasks, return_exceptions=True):
-            assert isinstance(error, asyncio.CancelledError), repr(error)
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            errors = await asyncio.gather(*tasks, return_exceptions=True)
+        assert {type(error) for error in errors} == {asyncio.CancelledError}, errors
 
     async def goes_on(self) -> None:
         """Wait until there are more writes and reads."""
@@ -446,7 +448,8 @@ async def test_after_kill_9_a_workspace_is_whole_in_one_place(
             process.send_signal(signal.SIGKILL)
             await process.wait()
             # As if the time of its hold had passed.
-            rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
+            gone = "UPDATE workspaces SET held_until = now() - interval '1 second'"
+            await asyncio.to_thread(rows, gone)
             await servers.workspaces.recover()
             await load.goes_on()
             await _check(servers, second)

@@ -129,6 +129,9 @@ async def test_only_admins_of_the_host_manage_workspaces(host: Remembrancer, api
         ("PUT", "/api/workspaces/tenant/limits", {}),
         ("POST", "/api/workspaces/tenant/suspend", None),
         ("POST", "/api/workspaces/tenant/resume", None),
+        ("POST", "/api/workspaces/tenant/move", {"server": "main"}),
+        ("POST", "/api/workspaces/tenant/move/confirm", None),
+        ("POST", "/api/workspaces/tenant/move/undo", None),
         ("DELETE", "/api/workspaces/tenant?dry_run=false", None),
     ]
     for headers, (method, path, body) in product((api.service, theirs), requests):
