@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count as count_from
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -22,7 +23,8 @@ from benchmarks.words import Chat
 from remembrancer import Actor, MemoryCreate, Remembrancer, ResolveUser, Role, Settings, as_actor
 from remembrancer.db import migrate
 from remembrancer.db.embedded import EmbeddedPostgres
-from remembrancer.db.engine import service_url
+from remembrancer.db.engine import libpq_url, service_url
+from remembrancer.errors import RemembrancerError
 from remembrancer.settings import WorkspaceServer, WorkspaceSettings
 from remembrancer.workspaces import repository
 
@@ -30,6 +32,7 @@ ADMIN = Actor(Role.ADMIN)
 ADA = ResolveUser(platform="discord", platform_user_id="1", display_name="Ada")
 MEMORIES = 300
 ROUNDS = 20
+MOVED = 20
 
 
 @asynccontextmanager
@@ -110,6 +113,101 @@ async def compare(memory: Remembrancer, chat: Chat, name: str) -> None:
         console.print(f"recall p{100 * share:.0f}: {ratio}")
 
 
+class Use:
+    """People of a workspace: three who write, and two who read, all the time."""
+
+    def __init__(self, memory: Remembrancer, name: str, chat: Chat) -> None:
+        self.memory = memory
+        self.name = name
+        self.chat = chat
+        self.numbers = count_from(0)
+        self.stored: list[str] = []
+        self.reads = 0
+        self.failed = 0
+        self.longest = {"write": 0.0, "read": 0.0}
+
+    async def one(self, what: str) -> None:
+        """Write or read once."""
+        began = time.perf_counter()
+        number = next(self.numbers)
+        try:
+            async with self.memory.host.use(self.name) as store:
+                ada = ADA.model_copy(update={"platform_user_id": str(number // 100)})
+                user = await store.users.resolve(as_actor(), ada)
+                if what == "write":
+                    line = f"{number} {self.chat.line(least=4, most=9)}"
+                    await store.remember(line, user=user)
+                    self.stored.append(line)
+                else:
+                    await store.recall(self.chat.question(), user=user)
+                    self.reads += 1
+        except RemembrancerError:
+            self.failed += 1
+        self.longest[what] = max(self.longest[what], time.perf_counter() - began)
+
+    async def go_on(self, what: str) -> None:
+        """Write or read until the end."""
+        while True:
+            await self.one(what)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Be used meanwhile."""
+        whats = ["write"] * 3 + ["read"] * 2
+        tasks = [asyncio.create_task(self.go_on(what)) for what in whats]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def lost(self) -> int:
+        """Count the writes that were acknowledged and are not there."""
+        row = await self.memory.host.find(self.name)
+        url = self.memory.host.servers[row.server].owner_url_of(row.database)
+        async with await psycopg.AsyncConnection.connect(libpq_url(url)) as connection:
+            found = await connection.execute("SELECT content FROM memories")
+            there = {content for (content,) in await found.fetchall()}
+        return len(set(self.stored) - there)
+
+
+async def move(memory: Remembrancer, chat: Chat, names: list[str]) -> None:
+    """Print what people notice of moves: one to the other server, and half of them back."""
+    seconds, pauses, rows = [], [], 0
+    uses = []
+    for number, name in enumerate(track(names, "move", console=console)):
+        use = Use(memory, name, chat)
+        uses.append(use)
+        server = "two" if (await memory.host.find(name)).server == "main" else "main"
+        async with use.running():
+            await asyncio.sleep(2)
+            began = time.perf_counter()
+            moved = await memory.workspaces.move(ADMIN, name, server)
+            while moved.move is None or moved.move.state != "moved":
+                moved = await memory.workspaces.move(ADMIN, name, server)
+            seconds.append(time.perf_counter() - began)
+            pauses.append(moved.move.pause_ms or 0)
+            rows += moved.move.rows or 0
+            await asyncio.sleep(2)
+            end = memory.workspaces.undo_move if number % 2 else memory.workspaces.confirm_move
+            await end(ADMIN, name)
+            await asyncio.sleep(2)
+    lost = sum([await use.lost() for use in uses])
+    written, read = sum(len(use.stored) for use in uses), sum(use.reads for use in uses)
+    console.print(
+        f"move: {percentile(seconds, 0.5):.1f} s, at most {max(seconds):.1f};"
+        f" {rows:,} rows compared; writes waited {percentile(pauses, 0.5):.0f} ms, at most"
+        f" {max(pauses)}"
+    )
+    console.print(
+        f"meanwhile {written:,} writes, {lost} of them lost, and {read:,} reads;"
+        f" {sum(use.failed for use in uses)} failed. The longest write took"
+        f" {max(use.longest['write'] for use in uses):.1f} s, the longest read"
+        f" {max(use.longest['read'] for use in uses):.1f} s"
+    )
+
+
 async def run(count: int, directory: Path) -> None:
     """Print what ``count`` workspaces cost."""
     chat = Chat(7)
@@ -138,6 +236,12 @@ async def run(count: int, directory: Path) -> None:
         sizes = [(await memory.workspaces.drop(ADMIN, name)).bytes for name in names[:2]]
         console.print(f"size of one with a user: {sizes[0] / 2**20:.1f} MiB")
         await compare(memory, chat, names[0])
+        before_moves = memory_mb()
+        await move(memory, chat, names[:MOVED])
+        console.print(
+            f"after moves: {await connections(memory)} connections,"
+            f" {memory_mb() - before_moves:+.0f} MB"
+        )
         await memory.host.close()
         for name in track(names, "make older", console=console):
             row = await memory.host.find(name)
@@ -157,7 +261,7 @@ async def run(count: int, directory: Path) -> None:
 
 
 def main(count: Annotated[int, typer.Option(help="How many workspaces.")] = 200) -> None:
-    """Create, visit, migrate and drop many workspaces on two servers."""
+    """Create, visit, move, migrate and drop many workspaces on two servers."""
     with TemporaryDirectory(prefix="remembrancer-workspaces-") as name:
         asyncio.run(run(count, Path(name)))
 

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from helpers import ADMIN, Api, audit_lines, person, rows
 from pydantic import SecretStr
-from test_workspaces import bearer, databases, host
+from test_workspaces import bearer, databases, forget_host, host
 
 from remembrancer import MemoryCreate, Remembrancer, as_actor
 from remembrancer.audit import months
@@ -46,8 +46,7 @@ async def servers(
     host: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Remembrancer]:
     """The host, which knows the other server."""
-    await host.host.close()
-    del host.host
+    await forget_host(host)
     server = WorkspaceServer(url=SecretStr(service_url(second)), owner_url=SecretStr(second))
     monkeypatch.setitem(host.settings.workspaces.servers, "second", server)
     yield host

@@ -42,11 +42,18 @@ __all__ = ["rest"]  # a fixture
 @pytest.fixture
 async def host(memory: Remembrancer) -> AsyncIterator[Remembrancer]:
     """The host's own store, whose workspaces are dropped at the end."""
+    await forget_host(memory)
     yield memory
-    await memory.host.close()
-    del memory.host
+    await forget_host(memory)
     for (name,) in rows("SELECT datname FROM pg_database WHERE datname LIKE 'remembrancer_t%'"):
         rows(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def forget_host(memory: Remembrancer) -> None:
+    """Close the workspaces; the next use makes a new host, by the settings of then."""
+    await memory.host.close()
+    for name in ("host", "turns"):
+        vars(memory).pop(name, None)
 
 
 def bearer(secret: str) -> dict[str, str]:
