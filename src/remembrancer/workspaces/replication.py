@@ -19,7 +19,7 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 from remembrancer.backup import catalogue
 from remembrancer.backup.catalogue import Table
 from remembrancer.db.engine import libpq_url, liveness
-from remembrancer.db.sql import statement_text
+from remembrancer.db.sql import numbered, statement_text
 from remembrancer.errors import Conflict, DatabaseUnavailable
 
 Connection = psycopg.AsyncConnection[Any]
@@ -33,6 +33,23 @@ PAUSE_SECONDS: Final = 5.0
 LOCK_TRIES: Final = 20
 LOCK_TIMEOUT: Final = "500ms"
 """Writers wait behind a lock that waits for a long transaction."""
+
+_FENCE: Final = """
+CREATE OR REPLACE FUNCTION app_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'the workspace moved to another server' USING ERRCODE = 'RK503';
+END
+$$
+"""
+# Not for what a replication brings.
+_FENCE_TABLE: Final = """
+CREATE OR REPLACE TRIGGER moved BEFORE INSERT OR UPDATE OR DELETE ON {}
+    FOR EACH STATEMENT EXECUTE FUNCTION app_moved()
+"""
+_ACTING: Final = "app_act_as(uuid, text), app_act_by_key(uuid, text, uuid, text, uuid, uuid[])"
+_DIGEST: Final = """
+SELECT count(*), coalesce(sum(hashtextextended(CAST(t AS text), 0)::numeric), 0) FROM {} AS t
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +69,10 @@ class Progress(NamedTuple):
     is_complete: bool
 
 
-def _sql(name: str) -> str:
-    return statement_text(__package__, "replication", name)
+async def _rows(connection: Connection, query: str, /, **binds: object) -> list[Any]:
+    sql = numbered(statement_text(__package__, "replication", query))
+    found = await connection.execute(sql.text, [binds[each] for each in sql.names])
+    return await found.fetchall()
 
 
 @asynccontextmanager
@@ -61,7 +80,9 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
     """Yield a connection of the owner that sees all rows."""
     try:
         address = make_conninfo(libpq_url(url), **liveness(url))
-        async with await psycopg.AsyncConnection.connect(address, autocommit=True) as connection:
+        async with await psycopg.AsyncConnection.connect(
+            address, autocommit=True, cursor_factory=psycopg.AsyncRawCursor
+        ) as connection:
             await connection.execute("SELECT set_config('app.role', 'system', false)")
             await connection.execute("SET timezone = 'UTC'")
             yield connection
@@ -84,7 +105,7 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
 async def begin(copy: Copy) -> None:
     """Let the target, which has the schema, follow the source from now on, if it does not yet."""
     async with _connected(copy.source) as source, _connected(copy.target) as target:
-        if await _is_there(target, "subscription", copy.name):
+        if await _rows(target, "subscription", name=copy.name):
             return
         [(level,)] = await (await source.execute("SHOW wal_level")).fetchall()
         if level != "logical":
@@ -103,9 +124,8 @@ async def begin(copy: Copy) -> None:
 async def progress(copy: Copy) -> Progress:
     """Return how far a copy is; raise ``Conflict`` if it fails again and again."""
     async with _connected(copy.source) as source, _connected(copy.target) as target:
-        [(total,)] = await (await source.execute(_sql("size"), [PUBLICATION])).fetchall()
-        found = await (await target.execute(_sql("progress"), [copy.name])).fetchall()
-    [(is_complete, done, fails)] = found
+        [(total,)] = await _rows(source, "size", publication=PUBLICATION)
+        [(is_complete, done, fails)] = await _rows(target, "progress", name=copy.name)
     if fails:
         raise Conflict(
             "does not get the copy; see its log, then move again, or undo it", field="server"
@@ -116,7 +136,7 @@ async def progress(copy: Copy) -> Progress:
 async def add_index(copy: Copy) -> None:
     """Make the index that a store gets when it is first opened, while nobody waits for it."""
     async with _connected(copy.target) as target:
-        await target.execute(_sql("add_index"))
+        await _rows(target, "add_index")
 
 
 async def compare(copy: Copy) -> int:
@@ -137,7 +157,7 @@ async def compare(copy: Copy) -> int:
                 await side.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 await side.execute("SELECT")  # takes the snapshot
         for table in tables:
-            statement = SQL(_sql("digest")).format(table.identifier)
+            statement = SQL(_DIGEST).format(table.identifier)
             answers = await asyncio.gather(source.execute(statement), target.execute(statement))
             here, there = [await answer.fetchone() for answer in answers]
             assert here is not None
@@ -156,7 +176,7 @@ async def compare(copy: Copy) -> int:
 async def is_fenced(url: str) -> bool:
     """Return whether a database was left for another."""
     async with _connected(url) as connection:
-        return await _is_there(connection, "fence_of")
+        return bool(await _rows(connection, "fence"))
 
 
 async def change_over(copy: Copy, back: Copy | None = None) -> float:
@@ -174,12 +194,12 @@ async def change_over(copy: Copy, back: Copy | None = None) -> float:
             await _create_slot(target, back.name)
             await _subscribe(source, back, copies=False)
         async with _rest(copy, source) as began:
-            for name, value in await _sequences(source):
-                await target.execute("SELECT setval(%s::regclass, %s)", [name, value])
-            await source.execute(_sql("make_fence"))
+            for name, value in await _rows(source, "sequences"):
+                await _rows(target, "set_sequence", name=name, value=value)
+            await source.execute(_FENCE)
             for table in await _tables(source):
-                await source.execute(SQL(_sql("fence")).format(table.identifier))
-            await source.execute(_sql("refuse"))
+                await source.execute(SQL(_FENCE_TABLE).format(table.identifier))
+            await source.execute(f"REVOKE EXECUTE ON FUNCTION {_ACTING} FROM PUBLIC")
         return began
 
 
@@ -195,8 +215,10 @@ async def open_again(url: str) -> None:
     """Let a database be used again that was left."""
     async with _connected(url) as connection, connection.transaction():
         for table in await _tables(connection):
-            await connection.execute(SQL(_sql("unfence")).format(table.identifier))
-        await connection.execute(_sql("allow"))
+            await connection.execute(
+                SQL("DROP TRIGGER IF EXISTS moved ON {}").format(table.identifier)
+            )
+        await connection.execute(f"GRANT EXECUTE ON FUNCTION {_ACTING} TO PUBLIC")
 
 
 async def end(copy: Copy) -> None:
@@ -255,10 +277,10 @@ async def _lock(source: Connection, lock: Composed) -> float:
 
 async def _catch_up(source: Connection, name: str, seconds: float) -> None:
     """Wait until a copy has all that was written before."""
-    [(position,)] = await (await source.execute(_sql("position"))).fetchall()
+    [(position,)] = await _rows(source, "position")
     try:
         async with asyncio.timeout(seconds):
-            while not await _is_there(source, "has_reached", position, name):  # noqa: ASYNC110
+            while not await _rows(source, "has_reached", position=position, name=name):  # noqa: ASYNC110
                 await asyncio.sleep(LOOK_SECONDS)
     except TimeoutError:
         raise Conflict(
@@ -269,15 +291,6 @@ async def _catch_up(source: Connection, name: str, seconds: float) -> None:
 async def _tables(connection: Connection) -> list[Table]:
     found = await connection.execute(catalogue.query("tables"))
     return [Table(*row) for row in await found.fetchall()]
-
-
-async def _sequences(connection: Connection) -> list[tuple[str, int]]:
-    found = await connection.execute(_sql("sequences"))
-    return [(name, value) for name, value in await found.fetchall()]
-
-
-async def _is_there(connection: Connection, name: str, *values: object) -> bool:
-    return await (await connection.execute(_sql(name), values)).fetchone() is not None
 
 
 async def _publish(connection: Connection) -> None:
@@ -293,15 +306,15 @@ async def _drop_publication(connection: Connection) -> None:
 
 async def _create_slot(connection: Connection, name: str) -> None:
     await _drop_slot(connection, name)
-    await connection.execute(_sql("create_slot"), [name])
+    await _rows(connection, "create_slot", name=name)
 
 
 async def _drop_slot(connection: Connection, name: str) -> None:
     """Drop a slot once nobody reads it."""
     for _ in range(100):
-        await connection.execute(_sql("end_reader"), [name])
+        await _rows(connection, "end_reader", name=name)
         try:
-            await connection.execute(_sql("drop_slot"), [name])
+            await _rows(connection, "drop_slot", name=name)
         except psycopg.errors.ObjectInUse:
             await asyncio.sleep(5 * LOOK_SECONDS)
         else:
@@ -331,7 +344,7 @@ async def _subscribe(connection: Connection, copy: Copy, *, copies: bool) -> Non
 
 
 async def _unsubscribe(connection: Connection, name: str) -> None:
-    if await _is_there(connection, "subscription", name):
+    if await _rows(connection, "subscription", name=name):
         for statement in (
             "ALTER SUBSCRIPTION {} DISABLE",
             "ALTER SUBSCRIPTION {} SET (slot_name = NONE)",
