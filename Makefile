@@ -28,7 +28,7 @@ test: .venv/dev  ## Run the whole test suite
 	@# Processes that tests start are much slower to start without bytecode. A test that hangs fails,
 	@# and says where; a process that dies ends the run.
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n 2 --dist loadscope --no-loadscope-reorder --durations 10 \
-		--timeout 300 --max-worker-restart 0
+		--timeout 600 --max-worker-restart 0
 
 soak: .venv/dev  ## Run the long random tests: lives, requests, files (about half an hour)
 	$(BIN)/pytest -n 2 -m soak

@@ -62,7 +62,7 @@ class Store:
         found = cls._connections.get(url)
         if found is None or found.closed:
             found = cls._connections[url] = psycopg.connect(
-                url, autocommit=True, prepare_threshold=None, options="-c lock_timeout=10s"
+                url, autocommit=True, prepare_threshold=None, options="-c lock_timeout=60s"
             )
         return found
 

@@ -43,10 +43,10 @@ async def main(first):
             host.host.forget(name)
             row = await host.host.find(name)
             owner = host.host.servers[row.server].owner_url_of(row.database)
-            await asyncio.to_thread(migrate.downgrade, owner, "0028")
             async with host.database.system() as connection:
                 from remembrancer.workspaces import repository
                 await repository.note_revision(connection, name, "0028")
+            await asyncio.to_thread(migrate.downgrade, owner, "0028")
             await host.workspaces.migrate(ADMIN)
             if number % 2:
                 await host.workspaces.suspend(ADMIN, name)
