@@ -5,8 +5,9 @@ Recalls within a workspace and in a store without any take turns, so that both m
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from itertools import count as count_from
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ import psycopg
 import typer
 from pydantic import SecretStr
 from rich.progress import track
+from sqlalchemy import text
 
 from benchmarks.common import console, percentile
 from benchmarks.words import Chat
@@ -33,6 +35,14 @@ ADA = ResolveUser(platform="discord", platform_user_id="1", display_name="Ada")
 MEMORIES = 300
 ROUNDS = 20
 MOVED = 20
+REGISTERED = 100_000
+NOTED = [f"registered-{number}" for number in range(50)]
+_REGISTER = """
+INSERT INTO workspaces (id, name, server, database, state, revision, used_at)
+SELECT gen_random_uuid(), 'registered-' || n, 'main', 'remembrancer_registered_' || n, 'active',
+       '0031', now() - make_interval(secs => n)
+  FROM generate_series(1, CAST(:count AS int)) AS n
+"""
 
 
 @asynccontextmanager
@@ -208,6 +218,36 @@ async def move(memory: Remembrancer, chat: Chat, names: list[str]) -> None:
     )
 
 
+async def registry(memory: Remembrancer) -> None:
+    """Print the time of what servers and workers ask a large registry."""
+    recently = datetime.now(UTC) - timedelta(seconds=7)
+    asked: dict[str, Callable[[Any], Awaitable[object]]] = {
+        "get one": lambda c: repository.get(c, "registered-5"),
+        "note that 50 are used": lambda c: repository.note_uses(c, NOTED),
+        "used in the last seconds": lambda c: repository.used(c, recently),
+        "all": lambda c: repository.used(c, None),
+        "what died": repository.abandoned,
+        "moves that died": repository.halted,
+        "a page of 50": lambda c: repository.page(c, 50, None),
+    }
+    async with memory.database.system() as connection:
+        await connection.execute(text(_REGISTER), {"count": REGISTERED})
+    told = []
+    for what, ask in asked.items():
+        times = []
+        for _ in range(20):
+            async with memory.database.system() as connection:
+                began = time.perf_counter()
+                await ask(connection)
+                times.append(time.perf_counter() - began)
+        told.append(f"{what} {1000 * percentile(times, 0.5):.1f}")
+    async with memory.database.system() as connection:
+        sized = await connection.execute(text("SELECT pg_total_relation_size('workspaces')"))
+        told.append(f"{sized.scalar_one() / 2**20:.0f} MiB")
+        await connection.execute(text("DELETE FROM workspaces WHERE name LIKE 'registered-%'"))
+    console.print(f"a registry of {REGISTERED:,}, ms: {', '.join(told)}")
+
+
 async def run(count: int, directory: Path) -> None:
     """Print what ``count`` workspaces cost."""
     chat = Chat(7)
@@ -236,6 +276,7 @@ async def run(count: int, directory: Path) -> None:
         sizes = [(await memory.workspaces.drop(ADMIN, name)).bytes for name in names[:2]]
         console.print(f"size of one with a user: {sizes[0] / 2**20:.1f} MiB")
         await compare(memory, chat, names[0])
+        await registry(memory)
         before_moves = memory_mb()
         await move(memory, chat, names[:MOVED])
         console.print(

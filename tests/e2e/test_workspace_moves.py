@@ -263,6 +263,21 @@ async def test_a_copy_can_be_stopped(servers: Remembrancer, second: str) -> None
     assert (await _moved(servers, "tenant", "second")).server == "second"
 
 
+async def test_servers_may_have_other_addresses_later(servers: Remembrancer) -> None:
+    """An embedded server has another one after each start."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    moved = await _moved(servers, "tenant", "second")
+    old = _address(servers, "main", created.database)
+    [(name,)] = _ask(old, "SELECT subname FROM pg_subscription")
+    _ask(old, f"ALTER SUBSCRIPTION {name} CONNECTION 'host=/nowhere'")
+    async with servers.host.use("tenant") as store:
+        await person(store, "Ada")
+    assert moved.server == "second"
+    assert (await servers.workspaces.undo_move(ADMIN, "tenant")).database == created.database
+    async with servers.host.use("tenant") as store:
+        assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
+
+
 async def test_a_copy_that_differs_changes_nothing(
     servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

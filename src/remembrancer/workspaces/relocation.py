@@ -107,6 +107,7 @@ class Relocation(Generic[Store]):
     async def _return(self) -> None:
         if not await replication.is_fenced(self._back.source):
             try:
+                await replication.reconnect(self._back)
                 await replication.change_over(self._back)
             except Conflict:
                 await self._note(MoveState.MOVED)

@@ -106,6 +106,7 @@ async def begin(copy: Copy) -> None:
     """Let the target, which has the schema, follow the source from now on, if it does not yet."""
     async with _connected(copy.source) as source, _connected(copy.target) as target:
         if await _rows(target, "subscription", name=copy.name):
+            await _point(target, copy)
             return
         [(level,)] = await (await source.execute("SHOW wal_level")).fetchall()
         if level != "logical":
@@ -208,7 +209,14 @@ async def follow_back(copy: Copy, back: Copy) -> None:
     async with _connected(copy.target) as target, _connected(copy.source) as source:
         await _unsubscribe(target, copy.name)
         await _drop_slot(source, copy.name)
+        await _point(source, back)
         await source.execute(SQL("ALTER SUBSCRIPTION {} ENABLE").format(Identifier(back.name)))
+
+
+async def reconnect(copy: Copy) -> None:
+    """Let a target follow its source at the address of now."""
+    async with _connected(copy.target) as target:
+        await _point(target, copy)
 
 
 async def open_again(url: str) -> None:
@@ -341,6 +349,13 @@ async def _subscribe(connection: Connection, copy: Copy, *, copies: bool) -> Non
         raise Conflict(
             "cannot reach the other server at its address for the owner", field="server"
         ) from error
+
+
+async def _point(connection: Connection, copy: Copy) -> None:
+    """Tell a subscription where its source is: an embedded server is elsewhere after each start."""
+    statement = SQL("ALTER SUBSCRIPTION {} CONNECTION {}")
+    address = Literal(libpq_url(copy.source))
+    await connection.execute(statement.format(Identifier(copy.name), address))
 
 
 async def _unsubscribe(connection: Connection, name: str) -> None:
