@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from helpers import ADMIN, Api, audit_lines, person, rows
 from pydantic import SecretStr
-from test_workspaces import bearer, databases, forget_host, host
+from test_workspaces import bearer, databases, forget_host, host, queue
 
 from remembrancer import MemoryCreate, Remembrancer, as_actor
 from remembrancer.audit import months
@@ -266,7 +266,9 @@ async def test_a_copy_can_be_stopped(servers: Remembrancer, second: str) -> None
 async def test_servers_may_have_other_addresses_later(servers: Remembrancer) -> None:
     """An embedded server has another one after each start."""
     created = await servers.workspaces.create(ADMIN, "tenant")
+    await queue(servers, "tenant", 2)
     moved = await _moved(servers, "tenant", "second")
+    await queue(servers, "tenant", 4)  # their numbers go on
     old = _address(servers, "main", created.database)
     [(name,)] = _ask(old, "SELECT subname FROM pg_subscription")
     _ask(old, f"ALTER SUBSCRIPTION {name} CONNECTION 'host=/nowhere'")
@@ -274,8 +276,10 @@ async def test_servers_may_have_other_addresses_later(servers: Remembrancer) -> 
         await person(store, "Ada")
     assert moved.server == "second"
     assert (await servers.workspaces.undo_move(ADMIN, "tenant")).database == created.database
+    await queue(servers, "tenant", 6)
     async with servers.host.use("tenant") as store:
         assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
+    assert _ask(old, "SELECT count(*) FROM jobs.procrastinate_jobs") == [(6,)]
 
 
 async def test_a_copy_that_differs_changes_nothing(
