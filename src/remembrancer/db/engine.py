@@ -349,20 +349,17 @@ class Database:
         """
         if self.find is None:
             raise errors.WorkspaceMoved(_MOVED_ADVICE)
-        async with self._leaving:
-            if self.url != left:
-                return
-            try:
-                async with asyncio.timeout(MOVE_SECONDS):
-                    while not await self._is_elsewhere(left):  # noqa: ASYNC110
-                        await asyncio.sleep(MOVE_LOOK_SECONDS)
-                    self.url = driver_url(await self.find())
-            except TimeoutError:
-                raise errors.WorkspaceUnavailable(
-                    "the workspace is being moved; try again"
-                ) from None
-            self._engine, pool = _create_engine(self.url, self._slow), self._pool
-            self._pool = Pool(self._engine, self._pool_size, self._set_up, self._cap)
+        try:
+            async with asyncio.timeout(MOVE_SECONDS), self._leaving:
+                if self.url != left:
+                    return
+                while not await self._is_elsewhere(left):  # noqa: ASYNC110
+                    await asyncio.sleep(MOVE_LOOK_SECONDS)
+                self.url = driver_url(await self.find())
+                self._engine, pool = _create_engine(self.url, self._slow), self._pool
+                self._pool = Pool(self._engine, self._pool_size, self._set_up, self._cap)
+        except TimeoutError:
+            raise errors.WorkspaceUnavailable("the workspace is being moved; try again") from None
         await pool.leave()
 
     @asynccontextmanager
