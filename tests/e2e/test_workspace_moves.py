@@ -228,7 +228,7 @@ async def test_what_cannot_be_moved_says_why(servers: Remembrancer, second: str)
     for end in (workspaces.confirm_move, workspaces.undo_move):
         with pytest.raises(Conflict, match="is not on its way"):
             await end(ADMIN, "tenant")
-    await _moved(servers, "tenant", "second")
+    await asyncio.gather(*(_moved(servers, "tenant", "second") for _ in range(3)))
     assert (await workspaces.move(ADMIN, "tenant", "second")).server == "second"  # once more
     with pytest.raises(Conflict, match="is on its way to second; undo that move first"):
         await workspaces.move(ADMIN, "tenant", "main")

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from typing import Any, Final, TypeVar
@@ -87,6 +87,7 @@ class Workspaces:
         self._counts = counts
         self._is_host = is_host
         self._moves: dict[str, asyncio.Task[None]] = {}
+        self._beginning = asyncio.Lock()
 
     async def close(self) -> None:
         """Stop the moves of this process; they can go on later, and elsewhere."""
@@ -217,15 +218,17 @@ class Workspaces:
         validate(MoveCreate, server=server, wait_seconds=wait_seconds)
         host = self._host()
         host.servers[server]
-        if workspace not in self._moves:
-            await self._begin_move(actor, workspace, server)
+        async with self._beginning:
+            if workspace not in self._moves:
+                await self._begin_move(actor, workspace, server)
         end_at = time.monotonic() + wait_seconds
         while True:
             row = await host.find(workspace)
             task = self._moves.get(workspace)
             if task is not None and task.done():
                 del self._moves[workspace]
-                await task
+                with suppress(_Held):  # another process is at it
+                    await task
             if row.way is not None and on_progress is not None:
                 on_progress(row.way.done_bytes, row.way.total_bytes)
             is_over = row.way is None or row.way.state == MoveState.MOVED
