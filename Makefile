@@ -37,7 +37,7 @@ load: .venv/dev .venv/load/bin/locust  ## Measure a server under load, and under
 	$(BIN)/python -m benchmarks.load
 
 wheel-check: .venv/dev  ## Install the wheel as a project would, and try it (three minutes)
-	$(BIN)/pytest -q -n 4 --dist loadgroup -m wheel tests/wheel
+	$(BIN)/pytest -q -n 4 --dist loadgroup --timeout 1200 -m wheel tests/wheel
 
 adapters-check: .venv/frameworks  ## Try the frameworks that do not fit beside the rest (a minute)
 	PYTHONPATH=src .venv/frameworks/bin/python -m pytest -q tests/adapters/test_google_adk.py tests/adapters/test_llama_index.py
