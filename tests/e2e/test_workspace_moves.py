@@ -24,7 +24,13 @@ from remembrancer.backup import catalogue
 from remembrancer.db import engine
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.engine import libpq_url, service_url
-from remembrancer.errors import Conflict, InvalidInput, WorkspaceMoved, WorkspaceUnavailable
+from remembrancer.errors import (
+    Conflict,
+    DatabaseUnavailable,
+    InvalidInput,
+    WorkspaceMoved,
+    WorkspaceUnavailable,
+)
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import replication
 from remembrancer.workspaces.relocation import Relocation
@@ -280,6 +286,28 @@ async def test_servers_may_have_other_addresses_later(servers: Remembrancer) -> 
     async with servers.host.use("tenant") as store:
         assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
     assert _ask(old, "SELECT count(*) FROM jobs.procrastinate_jobs") == [(6,)]
+
+
+async def test_while_the_old_server_is_away_nothing_is_undone(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The workspace stays where it is and in use; the move can be undone, or confirmed, later."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    moved = await _moved(servers, "tenant", "second")
+
+    async def away(_copy: replication.Copy, _back: Any = None) -> float:
+        raise DatabaseUnavailable("a server of the move does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replication, "change_over", away)
+        with pytest.raises(DatabaseUnavailable):
+            await servers.workspaces.undo_move(ADMIN, "tenant")
+    stayed = await servers.workspaces.get(ADMIN, "tenant")
+    assert (stayed.server, stayed.move) == ("second", moved.move)
+    async with servers.host.use("tenant") as store:
+        await person(store, "Ada")
+    confirmed = await servers.workspaces.confirm_move(ADMIN, "tenant")
+    assert (confirmed.server, confirmed.move) == ("second", None)
 
 
 async def test_a_copy_that_differs_changes_nothing(

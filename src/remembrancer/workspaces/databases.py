@@ -22,6 +22,11 @@ from remembrancer.settings import MAIN, Settings, WorkspaceServer
 Connection = psycopg.Connection[TupleRow]
 _BLANK: Final = "remembrancer_blank_"
 _EXISTS: Final = "SELECT FROM pg_database WHERE datname = %s"
+_END_CREATION: Final = """
+SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity
+ WHERE state = 'active' AND starts_with(query, %s) AND pid <> pg_backend_pid()
+"""
+_END_MS: Final = 10_000
 _LOCK: Final = 6_148_914_692
 _CONNECT_SECONDS: Final = 30
 
@@ -83,10 +88,10 @@ def create_database(server: Server, database: str, *, exist_ok: bool = False) ->
     It is a copy of a blank one, which the first call for a revision makes.
     """
     with _locked(server) as connection:
-        if exist_ok and connection.execute(_EXISTS, [database]).fetchone() is not None:
-            return
-        blank = _ensure_blank(server, connection)
-        _execute(connection, "CREATE DATABASE {} TEMPLATE {}", database, blank)
+        _end_creation(connection, database)
+        if not exist_ok or connection.execute(_EXISTS, [database]).fetchone() is None:
+            blank = _ensure_blank(server, connection)
+            _execute(connection, "CREATE DATABASE {} TEMPLATE {}", database, blank)
         _execute(connection, "REVOKE CONNECT ON DATABASE {} FROM PUBLIC", database)
         _execute(connection, "GRANT CONNECT ON DATABASE {} TO {}", database, APP_ROLE)
 
@@ -94,6 +99,7 @@ def create_database(server: Server, database: str, *, exist_ok: bool = False) ->
 def drop_database(server: Server, database: str) -> None:
     """Drop a database, and end the connections to it; nothing if there is none."""
     with _connected(server) as connection:
+        _end_creation(connection, database)
         _execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", database)
 
 
@@ -104,6 +110,12 @@ def size(server: Server, database: str) -> int:
             return 0
         row = connection.execute("SELECT pg_database_size(%s)", [database]).fetchone()
     return int(row[0]) if row else 0
+
+
+def _end_creation(connection: Connection, database: str) -> None:
+    """End a creation whose process has died: Postgres goes on, and notices it in the end."""
+    begun = SQL("CREATE DATABASE {} ").format(Identifier(database)).as_string(connection)
+    connection.execute(_END_CREATION, [_END_MS, begun])
 
 
 def _ensure_blank(server: Server, connection: Connection) -> str:

@@ -6,7 +6,7 @@ from typing import Final, Generic, TypeVar
 from uuid import UUID
 
 from remembrancer.db.engine import Database
-from remembrancer.errors import Conflict
+from remembrancer.errors import Conflict, DatabaseUnavailable
 from remembrancer.workspaces import replication, repository
 from remembrancer.workspaces.databases import create_database, drop_database
 from remembrancer.workspaces.host import Host
@@ -55,8 +55,9 @@ class Relocation(Generic[Store]):
         await self.go_on()
         if self._move.state == MoveState.COPYING:
             raise Conflict("is not moved yet; wait for it, or undo it", field="workspace")
-        await self._note(MoveState.ENDING)
-        await self._end()
+        if self._move.state == MoveState.MOVED:
+            await self._note(MoveState.ENDING)
+            await self._end()
 
     async def undo(self) -> None:
         """Bring the workspace back to where it was, with what was written since."""
@@ -94,8 +95,8 @@ class Relocation(Generic[Store]):
         if not await replication.is_fenced(self._there.source):
             try:
                 began = await replication.change_over(self._there, self._back)
-            except Conflict:
-                await self._note(MoveState.COPYING)
+            except (Conflict, DatabaseUnavailable):
+                await self._take_back(MoveState.COPYING, self._there)
                 raise
             pause_ms = round(1000 * (time.monotonic() - began))
         # From the fence on there is only one way.
@@ -109,12 +110,17 @@ class Relocation(Generic[Store]):
             try:
                 await replication.reconnect(self._back)
                 await replication.change_over(self._back)
-            except Conflict:
-                await self._note(MoveState.MOVED)
+            except (Conflict, DatabaseUnavailable):
+                await self._take_back(MoveState.MOVED, self._back)
                 raise
         await replication.open_again(self._there.source)
         await self._note(MoveState.ENDING, (self._move.from_server, self._move.from_database))
         await self._end()
+
+    async def _take_back(self, state: MoveState, copy: Copy) -> None:
+        """Note that a change-over did not come about; if nobody can tell, it is gone on with."""
+        if not await replication.is_fenced(copy.source):
+            await self._note(state)
 
     async def _end(self) -> None:
         """Drop the database that is not in use."""

@@ -98,6 +98,10 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
             " or undo other moves",
             field="server",
         ) from None
+    except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation) as error:
+        raise Conflict(
+            "is still busy with an earlier attempt; try again", field="server"
+        ) from error
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable("a server of the move does not answer") from error
 
