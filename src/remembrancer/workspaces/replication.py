@@ -262,10 +262,12 @@ async def _rest(copy: Copy, source: Connection) -> AsyncIterator[float]:
     Yields the moment from which writers wait. If it is left by an error, the connection must be
     closed.
     """
-    await _catch_up(source, copy.name, CATCH_UP_SECONDS)
     lock = SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(_names(await _tables(source)))
-    began = await _lock(source, lock)
-    await _catch_up(source, copy.name, PAUSE_SECONDS)
+    async with _connected(copy.source) as beside:
+        await beside.execute("SET synchronous_commit = on")
+        await _catch_up(beside, copy.name, CATCH_UP_SECONDS)
+        began = await _lock(source, lock)
+        await _catch_up(beside, copy.name, PAUSE_SECONDS)
     yield began
     await source.execute("COMMIT")
 
@@ -289,6 +291,7 @@ async def _lock(source: Connection, lock: Composed) -> float:
 
 async def _catch_up(source: Connection, name: str, seconds: float) -> None:
     """Wait until a copy has all that was written before."""
+    await _rows(source, "flush")
     [(position,)] = await _rows(source, "position")
     try:
         async with asyncio.timeout(seconds):

@@ -29,9 +29,12 @@ SELECT bool_and(r.srsubstate = 'r'), CAST(sum(pg_total_relation_size(r.srrelid))
 -- name: add_index
 SELECT app_index_shared();
 
--- Also of commits that nobody has waited for (synchronous_commit = off), which are not written yet.
+-- A commit that waits for the disk: so those before it are there too that did not wait.
+-- name: flush
+SELECT pg_logical_emit_message(true, 'remembrancer', '');
+
 -- name: position
-SELECT CAST(pg_current_wal_insert_lsn() AS text);
+SELECT CAST(pg_current_wal_lsn() AS text);
 
 -- name: has_reached
 SELECT FROM pg_replication_slots
