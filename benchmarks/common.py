@@ -17,8 +17,9 @@ from rich.table import Table
 
 from remembrancer import Remembrancer, Settings, __version__
 from remembrancer.app import database_server
-from remembrancer.db.engine import Database, driver_url
+from remembrancer.db.engine import Database
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import driver_url
 from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.search.model import claim_store
 from remembrancer.settings import BudgetSettings

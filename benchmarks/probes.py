@@ -9,7 +9,8 @@ from typing import Any
 from sqlalchemy import event
 
 from remembrancer import Actor, Remembrancer
-from remembrancer.db.engine import Database, Statement
+from remembrancer.db.engine import Database
+from remembrancer.db.sql import Statement
 
 
 async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Awaitable[Any]]) -> int:
@@ -21,7 +22,7 @@ async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Await
     traced = Remembrancer(memory.settings, database, memory.embedder)
     connections: list[Any] = []
     event.listen(
-        database._engine.sync_engine,
+        database._place.pool.engine.sync_engine,
         "connect",
         lambda connection, _record: connections.append(connection.driver_connection),
     )

@@ -25,7 +25,7 @@ from benchmarks.words import Chat
 from remembrancer import Actor, MemoryCreate, Remembrancer, ResolveUser, Role, Settings, as_actor
 from remembrancer.db import migrate
 from remembrancer.db.embedded import EmbeddedPostgres
-from remembrancer.db.engine import libpq_url, service_url
+from remembrancer.db.urls import libpq_url, service_url
 from remembrancer.errors import RemembrancerError
 from remembrancer.settings import WorkspaceServer, WorkspaceSettings
 from remembrancer.workspaces import repository

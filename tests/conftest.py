@@ -36,7 +36,8 @@ from remembrancer import (
 )
 from remembrancer.api import create_app
 from remembrancer.db.embedded import EmbeddedPostgres
-from remembrancer.db.engine import Database, service_url
+from remembrancer.db.engine import Database
+from remembrancer.db.urls import service_url
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.recall import item_cache
 from remembrancer.retention import service as retention

@@ -24,9 +24,10 @@ from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.db.cap import Cap
 from remembrancer.db.embedded import embedded_server
-from remembrancer.db.engine import Database, driver_url, service_url
+from remembrancer.db.engine import Database
 from remembrancer.db.migrate import migrate
 from remembrancer.db.pool import WAIT_SECONDS
+from remembrancer.db.urls import driver_url, service_url
 from remembrancer.document.service import Documents
 from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.erasure.service import Erasure
@@ -223,8 +224,8 @@ class Remembrancer:
             pool_size=self.settings.workspaces.pool_size,
             slow_query_ms=self.settings.database.slow_query_ms,
             cap=self._cap,
+            find=partial(self.host.address, row.name),
         )
-        database.find = partial(self.host.address, row.name)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)
             await claim_store(database, self.embedder)

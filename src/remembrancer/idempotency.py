@@ -18,9 +18,9 @@ from sqlalchemy import delete, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.db.deletions import delete_rows
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.tables import idempotency_keys as keys
 from remembrancer.db.transfers import change_owner
+from remembrancer.db.trips import Trip, together
 from remembrancer.errors import IdempotencyMismatch, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 

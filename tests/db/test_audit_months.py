@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 from remembrancer import Actor, Remembrancer, Role, User
 from remembrancer.audit import months
 from remembrancer.db import migrate
-from remembrancer.db.engine import driver_url
+from remembrancer.db.urls import driver_url
 
 BEFORE = "0027"
 ADD = """

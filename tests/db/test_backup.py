@@ -34,7 +34,7 @@ from remembrancer.backup import Archive, Observer, back_up, restore
 from remembrancer.cli import main
 from remembrancer.db import migrate
 from remembrancer.db.embedded import EmbeddedPostgres
-from remembrancer.db.engine import driver_url, libpq_url
+from remembrancer.db.urls import driver_url, libpq_url
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.keys.schemas import KeyCreate

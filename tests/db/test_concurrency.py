@@ -20,8 +20,9 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.db.engine import Database, Statement, together
-from remembrancer.db.sql import numbered
+from remembrancer.db.engine import Database
+from remembrancer.db.sql import Statement, numbered
+from remembrancer.db.trips import together
 from remembrancer.memories import repository
 
 

@@ -19,8 +19,8 @@ from scripted import Json, Reply, Scripted, answer, fact, minded
 
 from remembrancer import ConversationCreate, MessageCreate, Remembrancer, User, as_actor
 from remembrancer.cli import main
-from remembrancer.db.engine import driver_url, service_url
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import driver_url, service_url
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.schemas import JobStatus
 from remembrancer.jobs.worker import Worker

@@ -22,8 +22,8 @@ from sqlalchemy import make_url
 from sqlalchemy.dialects.postgresql import JSONB
 
 from remembrancer import Actor, Remembrancer, Role, User, as_actor
-from remembrancer.db.engine import service_url
 from remembrancer.db.tables import metadata
+from remembrancer.db.urls import service_url
 from remembrancer.ids import SHARED_OWNER
 
 Row = dict[str, Any]

@@ -22,7 +22,7 @@ from remembrancer import (
     Visibility,
     as_actor,
 )
-from remembrancer.db.engine import driver_url
+from remembrancer.db.urls import driver_url
 from remembrancer.integrity import check
 from remembrancer.integrity.rules import RULES
 from remembrancer.integrity.service import problems

@@ -26,7 +26,7 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.db.engine import together
+from remembrancer.db.trips import together
 from remembrancer.errors import Conflict, Forbidden, NotFound
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary, Verbatim

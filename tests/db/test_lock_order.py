@@ -22,7 +22,8 @@ from remembrancer import (
     UserUpdate,
     as_actor,
 )
-from remembrancer.db.engine import Database, libpq_url
+from remembrancer.db.engine import Database
+from remembrancer.db.urls import libpq_url
 from remembrancer.errors import Deadlock
 
 Write = Callable[[Remembrancer, Actor, UUID], Awaitable[Any]]

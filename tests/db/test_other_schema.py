@@ -19,8 +19,8 @@ from remembrancer import (
 )
 from remembrancer.backup import back_up, restore
 from remembrancer.cli.doctor import check_store
-from remembrancer.db.engine import APP_ROLE, service_url
 from remembrancer.db.migrate import migrate, newest
+from remembrancer.db.urls import APP_ROLE, service_url
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.settings import EmbeddingSettings, SummarySettings
 

@@ -27,8 +27,8 @@ from remembrancer import (
 )
 from remembrancer.audit.schemas import AuditFilter
 from remembrancer.context.schemas import ContextQuery
-from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import driver_url
 from remembrancer.retention.service import Retention
 from remembrancer.settings import RetentionSettings
 
@@ -216,11 +216,11 @@ async def explained(filled: str, opened: Remembrancer) -> AsyncIterator[Explaine
         database_url=filled, settings=Settings(**dict(settings))
     ) as memory:
         event.listen(
-            memory.database._engine.sync_engine,
+            memory.database._place.pool.engine.sync_engine,
             "connect",
             lambda connection, _: connection.driver_connection.add_notice_handler(note),
         )
-        await memory.database._pool.close()
+        await memory.database._place.pool.close()
         user = (await memory.users.list(as_actor(), limit=1)).items[0]
         talks = (await memory.conversations.list(as_actor(user))).items
         talk = next(talk for talk in talks if talk.message_count)

@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from remembrancer.db import pool
-from remembrancer.db.engine import Database, libpq_url
+from remembrancer.db.engine import Database
+from remembrancer.db.urls import libpq_url
 from remembrancer.errors import Conflict, DatabaseUnavailable
 
 
@@ -25,7 +26,7 @@ async def test_a_refused_change_is_rolled_back_before_others_get_the_connection(
 
     with pytest.raises(Conflict):
         await refuse()
-    async with alone._pool.lend() as lent:
+    async with alone._place.pool.lend() as lent:
         assert not lent.in_transaction
     async with alone.system() as connection:
         seen.append(await _process(connection))

@@ -30,9 +30,9 @@ from remembrancer.db import replica
 from remembrancer.db.embedded import binaries
 from remembrancer.db.embedded.account import server_account
 from remembrancer.db.embedded.process import ServerLog, ServerProcess
-from remembrancer.db.engine import driver_url, libpq_url, service_url
 from remembrancer.db.migrate import migrate
 from remembrancer.db.replica import may_use_replica
+from remembrancer.db.urls import driver_url, libpq_url, service_url
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.statistics import counts
 

@@ -43,9 +43,9 @@ from remembrancer.context.service import Contexts
 from remembrancer.context.template_files import Templates
 from remembrancer.conversations.service import Conversations
 from remembrancer.db import engine as engine_module
-from remembrancer.db import pipeline
-from remembrancer.db.engine import Database, Statement
-from remembrancer.db.sql import numbered
+from remembrancer.db import pipeline, trips
+from remembrancer.db.engine import Database
+from remembrancer.db.sql import Statement, numbered
 from remembrancer.erasure.deletions import erase_derived
 from remembrancer.extraction.remake import remake_chunks
 from remembrancer.keys.schemas import KeyCreate
@@ -83,7 +83,7 @@ class Traffic:
 
 
 async def _traced(database: Database, call: Any) -> Traffic:
-    async with database._pool.lend() as lent:
+    async with database._place.pool.lend() as lent:
         driver = lent.driver
     traffic = Traffic()
     with tempfile.NamedTemporaryFile() as file:
@@ -307,10 +307,13 @@ def _counting(database: Database) -> Iterator[Counted]:
         note(len(statements))
         return await send(driver, statements, *settings)
 
-    engine = database._engine.sync_engine
+    engine = database._place.pool.engine.sync_engine
     event.listen(engine, "before_cursor_execute", executed)
     try:
-        with patch.object(engine_module, "pipelined", pipelined):
+        with (
+            patch.object(engine_module, "pipelined", pipelined),
+            patch.object(trips, "pipelined", pipelined),
+        ):
             yield counted
     finally:
         event.remove(engine, "before_cursor_execute", executed)

@@ -14,9 +14,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect, make_url
 
-from remembrancer.db.engine import driver_url, libpq_url, service_url
 from remembrancer.db.migrate import MIGRATIONS, migrate, newest, upgrade
 from remembrancer.db.tables import metadata
+from remembrancer.db.urls import driver_url, libpq_url, service_url
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.memories.rules import is_in_use
 from remembrancer.memories.schemas import Status

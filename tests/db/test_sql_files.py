@@ -11,7 +11,7 @@ from helpers import Store
 import remembrancer
 from remembrancer import Remembrancer
 from remembrancer.db.embedded import binaries
-from remembrancer.db.engine import libpq_url
+from remembrancer.db.urls import libpq_url
 
 PACKAGE = Path(remembrancer.__file__).parent
 FILES = {

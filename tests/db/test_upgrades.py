@@ -17,7 +17,7 @@ from remembrancer import Remembrancer, Role, Settings, as_actor
 from remembrancer.backup import restore
 from remembrancer.cli.doctor import check_rows, check_store
 from remembrancer.db import migrate
-from remembrancer.db.engine import libpq_url, service_url
+from remembrancer.db.urls import libpq_url, service_url
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.settings import EmbeddingSettings
 

@@ -18,8 +18,8 @@ from tool_walk import done
 from remembrancer import Agent, MemoryCreate, Remembrancer, User, as_actor
 from remembrancer.chat.dispatch import ChatCommands
 from remembrancer.cli import main
-from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import driver_url
 from remembrancer.embeddings import create_embedder
 from remembrancer.memories.source_messages import SAME, SOURCE
 from remembrancer.search.index import voiced

@@ -21,7 +21,7 @@ from remembrancer import ConversationCreate, Remembrancer, Role, User, as_actor
 from remembrancer.api.server import openapi_document
 from remembrancer.cli import http_server
 from remembrancer.cli.serve import bind
-from remembrancer.db.engine import libpq_url
+from remembrancer.db.urls import libpq_url
 from remembrancer.errors import TooManyRequests
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.web.sessions import network

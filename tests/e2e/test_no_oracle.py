@@ -18,7 +18,7 @@ from test_bad_input import Json, Operation, Rest, rest
 from test_web import _routes
 
 from remembrancer import Remembrancer, User, as_actor
-from remembrancer.db import engine
+from remembrancer.db import engine, trips
 from remembrancer.memories.schemas import MemoryFilter
 from remembrancer.web import routes
 
@@ -112,7 +112,8 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> None:
         _record(query)
         return await execute(cursor, query, *args, **options)
 
-    monkeypatch.setattr(engine, "pipelined", recorded_trip)
+    for module in (engine, trips):
+        monkeypatch.setattr(module, "pipelined", recorded_trip)
     monkeypatch.setattr(AsyncCursor, "execute", recorded_execute)
 
 

@@ -23,7 +23,7 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.backup import back_up, restore
-from remembrancer.db.engine import libpq_url
+from remembrancer.db.urls import libpq_url
 from remembrancer.records.schemas import Changes, RecordWrite
 
 WORDS = "The safe opens with the cello's serial number."

@@ -37,8 +37,9 @@ from remembrancer.api import create_app
 from remembrancer.backup import Archive, back_up
 from remembrancer.cli.doctor import check_store
 from remembrancer.client import AsyncClient
-from remembrancer.db.engine import APP_ROLE, Database
+from remembrancer.db.engine import Database
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import APP_ROLE
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.settings import DatabaseSettings, EmbeddingSettings, JobSettings, SummarySettings
 

@@ -15,8 +15,8 @@ from test_cli_serve import address_in, start
 from test_first_run import _chatgpt
 from test_workers import eventually
 
-from remembrancer.db.engine import driver_url, libpq_url, service_url
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import driver_url, libpq_url, service_url
 
 FACTS = [f"Ada has seen film number {n} about the sea." for n in range(40)]
 """More than a server reads at once: it has them in memory afterwards."""

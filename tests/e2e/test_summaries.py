@@ -13,8 +13,8 @@ from helpers import Api, Store, empty, person, rows
 
 from remembrancer import Agent, ConversationCreate, Remembrancer, SpaceCreate, User, as_actor
 from remembrancer.cli import main
-from remembrancer.db.engine import driver_url
 from remembrancer.db.migrate import migrate
+from remembrancer.db.urls import driver_url
 from remembrancer.extraction.remake import remake_chunks
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary

@@ -13,7 +13,7 @@ from test_workspaces import databases, host
 
 from remembrancer import Remembrancer
 from remembrancer.db import migrate
-from remembrancer.db.engine import service_url
+from remembrancer.db.urls import service_url
 
 __all__ = ["host"]  # a fixture
 

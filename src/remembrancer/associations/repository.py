@@ -13,10 +13,10 @@ from remembrancer.access import Actor, Visibility, viewer_binds
 from remembrancer.associations.rows import AssociationRow, NeighbourRow, SimilarRow
 from remembrancer.db import sql
 from remembrancer.db.copies import copy_rows
-from remembrancer.db.engine import Trip
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import associations, memories
+from remembrancer.db.trips import Trip
 from remembrancer.ids import MemoryKey
 from remembrancer.paging import Page
 from remembrancer.search.repository import key_columns

@@ -13,7 +13,7 @@ from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
 from remembrancer.associations.rules import spread
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
-from remembrancer.db.engine import together
+from remembrancer.db.trips import together
 from remembrancer.errors import HiddenMemory, NotFound
 from remembrancer.ids import MemoryKey, public_owner
 from remembrancer.memories import repository as memories

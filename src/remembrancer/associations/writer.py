@@ -11,7 +11,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.associations import repository, rules
 from remembrancer.associations.rows import AssociationRow
-from remembrancer.db.engine import Trip
+from remembrancer.db.trips import Trip
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.memories import repository as memories
 from remembrancer.memories.drafts import WriteResult

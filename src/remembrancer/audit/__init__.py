@@ -8,8 +8,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Role
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.sql import json_rows
+from remembrancer.db.trips import Trip, together
 from remembrancer.ids import SHARED_OWNER, new_uuid
 
 Outcome = Literal["done", "refused"]

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from remembrancer.access import Actor, Role
 from remembrancer.audit import line, write
-from remembrancer.db.engine import Database, together
+from remembrancer.db.engine import Database
+from remembrancer.db.trips import together
 from remembrancer.errors import Unavailable
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.periodic import Periodic

@@ -19,7 +19,7 @@ from remembrancer.backup.archive import (
     new_archive,
 )
 from remembrancer.backup.catalogue import Connection, Table
-from remembrancer.db.engine import libpq_url
+from remembrancer.db.urls import libpq_url
 from remembrancer.errors import DatabaseSetupError
 
 SESSION = (

@@ -15,7 +15,7 @@ from remembrancer.backup.archive import Archive, Manifest, Observer, TableEntry
 from remembrancer.backup.catalogue import Connection, Table
 from remembrancer.backup.dump import SESSION
 from remembrancer.db import migrate
-from remembrancer.db.engine import driver_url
+from remembrancer.db.urls import driver_url
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 
 

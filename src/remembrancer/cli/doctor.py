@@ -19,8 +19,8 @@ from remembrancer.cli.admin_key import FILE
 from remembrancer.cli.output import console, contents, plain, progress
 from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.cli.runtime import settings_of, with_store
-from remembrancer.db.engine import APP_ROLE
 from remembrancer.db.sql import statement
+from remembrancer.db.urls import APP_ROLE
 from remembrancer.errors import RemembrancerError
 from remembrancer.integrity import check
 from remembrancer.integrity.rules import MEMORY_HASHES, RULES, Problem

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from remembrancer.access import Actor, Role
 from remembrancer.app import Remembrancer
-from remembrancer.db.engine import Database, Statement
-from remembrancer.db.sql import statement
+from remembrancer.db.engine import Database
+from remembrancer.db.sql import Statement, statement
 from remembrancer.recall.schemas import RecallQuery
 from remembrancer.recall.service import Recall
 

@@ -4,8 +4,7 @@ from functools import cache
 from typing import Any, Final
 
 from remembrancer.context.rows import Candidate, FrozenRow, PromptMemory, ReaderRow, RecentMessage
-from remembrancer.db.engine import Statement
-from remembrancer.db.sql import NumberedSql, Part, numbered, statement_text
+from remembrancer.db.sql import NumberedSql, Part, Statement, numbered, statement_text
 from remembrancer.memories.decay import decayed_sql
 
 PLANNER: Final = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}

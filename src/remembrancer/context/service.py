@@ -27,7 +27,7 @@ from remembrancer.context.rows import (
 from remembrancer.context.schemas import MOST_TOKENS, Block, Context, ContextQuery, StableBlock
 from remembrancer.context.token_budget import MOST_MISSES
 from remembrancer.conversations.access import no_such_conversation
-from remembrancer.db.engine import Statement
+from remembrancer.db.sql import Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.recall.schemas import Hit, RecallQuery

@@ -26,7 +26,7 @@ from remembrancer.conversations.schemas import (
     PlatformMessageId,
 )
 from remembrancer.conversations.senders import Sender
-from remembrancer.db.engine import Trip, together
+from remembrancer.db.trips import Trip, together
 from remembrancer.errors import Conflict, InvalidInput, NotFound, UserMerged
 from remembrancer.guard.schemas import GuardFinding
 from remembrancer.idempotency import Claim

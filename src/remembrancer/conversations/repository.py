@@ -18,11 +18,12 @@ from remembrancer.conversations.rows import (
     StoredRow,
 )
 from remembrancer.conversations.schemas import PlatformMessageId
-from remembrancer.db.engine import PLANNED_ONCE, Statement, Trip
 from remembrancer.db.keyset import Keyset
+from remembrancer.db.planning import PLANNED_ONCE
 from remembrancer.db.rows import all_rows, first_row, one_row
-from remembrancer.db.sql import among, json_rows, numbered, statement, statement_text
+from remembrancer.db.sql import Statement, among, json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, messages, participants, withheld_messages
+from remembrancer.db.trips import Trip
 from remembrancer.paging import Page
 
 Row = dict[str, Any]

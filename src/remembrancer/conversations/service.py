@@ -25,8 +25,8 @@ from remembrancer.conversations.schemas import (
     Message,
     MessageCreate,
 )
-from remembrancer.db.engine import retries_deadlocks
 from remembrancer.db.replica import may_use_replica
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid

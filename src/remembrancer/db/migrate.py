@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from remembrancer.db.engine import APP_ROLE, driver_url, libpq_url
+from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url
 from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -21,11 +21,8 @@ from psycopg.pq.abc import PGresult
 
 from remembrancer.db.rows import row_maker
 from remembrancer.db.slow import SlowTrips
-from remembrancer.db.sql import NumberedSql
+from remembrancer.db.sql import NumberedSql, Statement
 from remembrancer.telemetry.spans import span
-
-if TYPE_CHECKING:
-    from remembrancer.db.engine import Statement
 
 MOST_PREPARED: Final = 200
 """Statements that a connection keeps prepared; further ones are planned at each use."""
@@ -65,7 +62,7 @@ class Session:
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}
 
     def travel(
-        self, statements: Sequence["Statement"], in_effect: Mapping[str, str]
+        self, statements: Sequence[Statement], in_effect: Mapping[str, str]
     ) -> PQGen[list[Sequence[Any]]]:
         """Send the statements and read their rows."""
         connection = self._connection
@@ -91,7 +88,7 @@ class Session:
             raise error
         return answers
 
-    def _put_all(self, statement: "Statement", in_effect: dict[str, str]) -> int:
+    def _put_all(self, statement: Statement, in_effect: dict[str, str]) -> int:
         """Send a statement after its settings; return the number of answers."""
         count = 0
         if changes := statement.settings.items() - in_effect.items():
@@ -149,7 +146,7 @@ def session_of(driver: "psycopg.AsyncConnection[Any]") -> Session:
 
 async def pipelined(
     driver: "psycopg.AsyncConnection[Any]",
-    statements: Sequence["Statement"],
+    statements: Sequence[Statement],
     in_effect: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Sequence[Any]]:
     """Return the rows of each statement. Raises the error of the first that fails.

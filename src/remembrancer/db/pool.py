@@ -47,7 +47,7 @@ class Pool:
         set_up: Callable[[Driver], Awaitable[None]],
         cap: Cap | None = None,
     ) -> None:
-        self._engine = engine
+        self.engine = engine
         self._set_up = set_up
         self._cap = cap
         self._free = asyncio.Semaphore(size)
@@ -95,9 +95,9 @@ class Pool:
     @contextmanager
     def connection(self, lent: Lent) -> Iterator[AsyncConnection]:
         """Give the connection of SQLAlchemy on it; its user sends BEGIN and COMMIT."""
-        inner = Connection(self._engine.sync_engine, connection=lent.record)
+        inner = Connection(self.engine.sync_engine, connection=lent.record)
         inner.begin()
-        connection = AsyncConnection(self._engine, inner)
+        connection = AsyncConnection(self.engine, inner)
         try:
             yield connection
         finally:
@@ -107,7 +107,7 @@ class Pool:
         """Close the connections that are not lent; others may be opened afterwards."""
         while await self.close_idle():
             pass
-        await self._engine.dispose()
+        await self.engine.dispose()
         if self._cap is not None:
             self._cap.forget(self)
 
@@ -134,7 +134,7 @@ class Pool:
             raise
 
     async def _connect(self) -> Lent:
-        record = await greenlet_spawn(self._engine.sync_engine.raw_connection)
+        record = await greenlet_spawn(self.engine.sync_engine.raw_connection)
         driver = cast("Driver", record.driver_connection)
         try:
             # BEGIN is ours: it travels with the first statement.

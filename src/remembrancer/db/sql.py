@@ -11,7 +11,7 @@ only there for psql: a stand-in for what surrounds a part.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, Final
@@ -43,6 +43,16 @@ class NumberedSql:
     def name(self) -> str:
         """What logs and traces call it."""
         return name_of(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL with its values, settings (from here on, in its round trip) and row type."""
+
+    sql: NumberedSql
+    binds: Mapping[str, Any]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    row_type: type[Any] | None = None
 
 
 @cache

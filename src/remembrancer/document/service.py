@@ -12,7 +12,8 @@ from remembrancer.access import Actor
 from remembrancer.associations import repository as associations
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks, together
+from remembrancer.db.retries import retries_deadlocks
+from remembrancer.db.trips import together
 from remembrancer.document import repository, rules
 from remembrancer.document.pages import PER_PAGE, with_facts
 from remembrancer.document.rules import ExistingMemories, Item, Plan

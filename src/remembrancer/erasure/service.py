@@ -15,7 +15,7 @@ from remembrancer.conversations.repository import find_messages, participants_of
 from remembrancer.conversations.rows import MessageRow
 from remembrancer.conversations.rules import may_edit
 from remembrancer.conversations.schemas import AnyMessage, PlatformMessageId
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.erasure import deletions, locks
 from remembrancer.erasure.locks import MessageKey
 from remembrancer.erasure.schemas import Receipt, What

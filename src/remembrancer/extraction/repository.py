@@ -11,11 +11,11 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.conversations.rules import WINDOW
-from remembrancer.db.engine import Trip
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import among, statement, statement_text
 from remembrancer.db.tables import chunks, users
+from remembrancer.db.trips import Trip
 from remembrancer.extraction.schemas import GivenVersion, UnsummarisedConversation
 from remembrancer.extraction.triggers import BYTES_A_TOKEN
 from remembrancer.jobs.queue import SUMMARISE, enqueue_sql, failed_sql, running_sql

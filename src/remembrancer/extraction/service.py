@@ -10,7 +10,7 @@ from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.access import reading
-from remembrancer.db.engine import Trip
+from remembrancer.db.trips import Trip
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable
 from remembrancer.extraction import ranges, repository, triggers
 from remembrancer.extraction.ranges import MessageRange

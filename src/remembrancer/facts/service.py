@@ -10,7 +10,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility
 from remembrancer.associations import repository as associations
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import Conflict, HiddenMemory, InvalidInput, NotFound
 from remembrancer.facts import repository
 from remembrancer.facts.schemas import Fact, FactCreate

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, undo
 from remembrancer.access import STAFF, Actor
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.tables import undo_records
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.identity import merge

@@ -14,7 +14,8 @@ from procrastinate.jobs import Job
 from psycopg.rows import DictRow
 from sqlalchemy import make_url
 
-from remembrancer.db.engine import APP_ROLE, Database, liveness
+from remembrancer.db.engine import Database
+from remembrancer.db.urls import APP_ROLE, liveness
 from remembrancer.errors import DatabaseUnavailable
 from remembrancer.jobs import queue
 from remembrancer.jobs.failures import JobFailed, reason_of

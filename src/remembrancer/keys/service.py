@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import REFUSED_KEY, Actor, KeyCheck, Role
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.tables import api_keys
 from remembrancer.errors import Conflict, InvalidInput, NotFound, Unauthenticated
 from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER, new_uuid

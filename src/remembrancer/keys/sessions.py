@@ -8,9 +8,9 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.engine import PLANNED_ONCE, Statement
+from remembrancer.db.planning import PLANNED_ONCE
 from remembrancer.db.rows import CountRow, first_row, one_row
-from remembrancer.db.sql import numbered, statement
+from remembrancer.db.sql import Statement, numbered, statement
 
 _sql = partial(statement, "remembrancer.keys", "sessions")
 

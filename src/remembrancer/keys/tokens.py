@@ -10,8 +10,9 @@ import jwt
 from pydantic import ValidationError
 
 from remembrancer.access import Actor, Role
-from remembrancer.db.engine import PLANNED_ONCE, Database, Statement
-from remembrancer.db.sql import numbered, statement
+from remembrancer.db.engine import Database
+from remembrancer.db.planning import PLANNED_ONCE
+from remembrancer.db.sql import Statement, numbered, statement
 from remembrancer.errors import ConfigurationError, Forbidden, Unauthenticated
 from remembrancer.ids import new_uuid
 from remembrancer.keys.issuer import IssuerKeys, PublicKey

@@ -17,8 +17,8 @@ from remembrancer.access import (
     visible,
 )
 from remembrancer.backend import Backend
-from remembrancer.db.engine import Trip
 from remembrancer.db.sql import statement
+from remembrancer.db.trips import Trip
 from remembrancer.lookup.rows import PartRow, PlacementRow, UseRow
 from remembrancer.lookup.schemas import AgentCard, Comparison, Part, ScopeChange, ScopeResult
 from remembrancer.memories import repository as memories

@@ -23,9 +23,9 @@ from remembrancer.access import (
 )
 from remembrancer.associations.service import association_of
 from remembrancer.backend import Backend
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.replica import may_use_replica
 from remembrancer.db.sql import statement
+from remembrancer.db.trips import Trip, together
 from remembrancer.embeddings.base import Baseline, Embedder, baseline_of
 from remembrancer.errors import InvalidInput
 from remembrancer.ids import SHARED_OWNER, MemoryKey, public_owner

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks, undo
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.tables import memories
 from remembrancer.errors import Conflict, InvalidInput
 from remembrancer.idempotency import once

@@ -10,9 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
-from remembrancer.db.engine import Trip, plan_anew, together
+from remembrancer.db.planning import plan_anew
 from remembrancer.db.rows import TextRow
 from remembrancer.db.sql import statement
+from remembrancer.db.trips import Trip, together
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import repository
 from remembrancer.memories.decay import decayed_sql

@@ -9,10 +9,10 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.engine import Trip
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import json_rows, statement
 from remembrancer.db.tables import mentions
+from remembrancer.db.trips import Trip
 from remembrancer.memories.rows import MentionRow
 
 LATEST: Final = 100

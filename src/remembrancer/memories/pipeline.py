@@ -15,9 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit, checks
 from remembrancer.access import Actor, EffectiveScope, Role, ScopeFacts, scope_facts
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import IdRow, TextRow
 from remembrancer.db.sql import statement
+from remembrancer.db.trips import Trip, together
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.memories import dedup, mentions, related, repository, rules

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from remembrancer.access import Placement
-from remembrancer.db.engine import Trip
 from remembrancer.db.rows import TextRow
+from remembrancer.db.trips import Trip
 from remembrancer.ids import short_id
 from remembrancer.memories import repository, rules
 from remembrancer.memories.dedup import Candidate, ExistingMemories, NamedMemory

@@ -16,7 +16,6 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Actor, Visibility, may_change, viewer_binds, visible
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import CountRow, TextRow, all_rows, one_row
 from remembrancer.db.sql import among, json_rows, statement
 from remembrancer.db.tables import (
@@ -26,6 +25,7 @@ from remembrancer.db.tables import (
     mentions,
     space_members,
 )
+from remembrancer.db.trips import Trip, together
 from remembrancer.errors import Conflict, HiddenMemory, NotFound
 from remembrancer.ids import SHARED_OWNER, MemoryKey, short_id
 from remembrancer.memories import rules

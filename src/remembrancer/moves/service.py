@@ -14,7 +14,7 @@ from remembrancer.access import Actor, Scope
 from remembrancer.associations import repository as associations
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, hold_user
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.idempotency import once
 from remembrancer.memories import mentions, transfers
 from remembrancer.memories import repository as memories

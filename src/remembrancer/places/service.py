@@ -9,7 +9,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks, together
+from remembrancer.db.retries import retries_deadlocks
+from remembrancer.db.trips import together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.idempotency import once
 from remembrancer.ids import MemoryKey, public_owner

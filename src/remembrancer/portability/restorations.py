@@ -10,7 +10,7 @@ from remembrancer.access import Actor
 from remembrancer.agents.service import Agents
 from remembrancer.backend import Backend
 from remembrancer.db import tables
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.sql import among
 from remembrancer.errors import InvalidInput
 from remembrancer.lookup.saved_filters import SavedFilters

@@ -21,7 +21,7 @@ from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.rules import RECALLED
 from remembrancer.db import tables
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.sql import among
 from remembrancer.errors import Conflict
 from remembrancer.extraction import remake

@@ -10,11 +10,11 @@ from sqlalchemy import ARRAY, Select, Uuid, any_, cast, delete, func, select, up
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import scope_facts
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import agents, memory_policy, memory_preferences
 from remembrancer.db.transfers import change_owner
+from remembrancer.db.trips import Trip, together
 from remembrancer.ids import SHARED_OWNER, new_uuid
 from remembrancer.preferences.rows import (
     CellRow,

@@ -11,7 +11,7 @@ from remembrancer.agents import repository as agents
 from remembrancer.agents.schemas import Agent
 from remembrancer.backend import Backend
 from remembrancer.checks import check_agent, find_user, hold_user
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import NotFound
 from remembrancer.paging import Items, Page, PageMethod
 from remembrancer.preferences import repository, rules

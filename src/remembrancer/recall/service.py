@@ -12,8 +12,8 @@ from uuid import UUID
 from remembrancer.access import Actor, EffectiveScope, ScopeFacts, Viewer
 from remembrancer.analysis import Question, take_apart
 from remembrancer.backend import Backend
-from remembrancer.db.engine import Statement
 from remembrancer.db.pipeline import Binary
+from remembrancer.db.sql import Statement
 from remembrancer.embeddings import CachedQueries, Embedder
 from remembrancer.embeddings.base import Baseline, baseline_of
 from remembrancer.errors import EmbeddingUnavailable, InvalidInput, NotFound, UserMerged

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.memories import repository as memories
 from remembrancer.memories.budget import Budget

@@ -14,7 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, idempotency, undo
 from remembrancer.access import Actor, Role
 from remembrancer.audit import months
-from remembrancer.db.engine import Database, retries_deadlock
+from remembrancer.db.engine import Database
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue

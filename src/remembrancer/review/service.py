@@ -13,7 +13,8 @@ from remembrancer import audit
 from remembrancer.access import Actor, Visibility
 from remembrancer.backend import Backend
 from remembrancer.checks import hold_user
-from remembrancer.db.engine import retries_deadlocks, together
+from remembrancer.db.retries import retries_deadlocks
+from remembrancer.db.trips import together
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.facts.service import set_visibility
 from remembrancer.memories import mentions, views

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import tokens
 from remembrancer.access import Placement
 from remembrancer.analysis import analyse
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.rows import TextRow
+from remembrancer.db.trips import Trip, together
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingUnavailable
 from remembrancer.search import repository

@@ -5,7 +5,8 @@ from typing import Final
 from sqlalchemy import select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from remembrancer.db.engine import Database, retries_deadlock
+from remembrancer.db.engine import Database
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.tables import embedding_model
 from remembrancer.embeddings import Embedder
 from remembrancer.errors import EmbeddingModelMismatch

@@ -30,10 +30,10 @@ from sqlalchemy.types import BigInteger, Text
 
 from remembrancer.db.arrays import array
 from remembrancer.db.copies import copy_rows, values_table
-from remembrancer.db.engine import Trip
 from remembrancer.db.rows import TextRow
 from remembrancer.db.sql import among, json_rows, statement, statement_text
 from remembrancer.db.tables import item_changes, postings, recall_items, reembeddings
+from remembrancer.db.trips import Trip
 from remembrancer.ids import MemoryKey
 
 Counts = Counter[str]

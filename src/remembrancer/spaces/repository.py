@@ -21,7 +21,6 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import SpaceRole
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import IdRow, all_rows, first_row, one_row
 from remembrancer.db.sql import json_rows, statement
@@ -33,6 +32,7 @@ from remembrancer.db.tables import (
     spaces,
     users,
 )
+from remembrancer.db.trips import Trip, together
 from remembrancer.paging import Page
 from remembrancer.spaces import invitations
 from remembrancer.spaces.rows import MembershipRow, SpaceNames, SpaceRow

@@ -10,7 +10,7 @@ from remembrancer import audit
 from remembrancer.access import Actor, Role, SpaceRole, as_user, may_manage
 from remembrancer.backend import Backend
 from remembrancer.checks import hold_user
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid

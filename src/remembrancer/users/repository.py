@@ -11,11 +11,11 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import namespace_in_effect, visible
-from remembrancer.db.engine import Trip, together
 from remembrancer.db.keyset import Keyset
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import among, statement
 from remembrancer.db.tables import agents, platform_links, users
+from remembrancer.db.trips import Trip, together
 from remembrancer.errors import Deadlock, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.paging import Page

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import STAFF, Actor
 from remembrancer.backend import Backend
-from remembrancer.db.engine import retries_deadlocks
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import Conflict, NotFound, PreconditionFailed
 from remembrancer.ids import new_uuid
 from remembrancer.paging import LARGEST_PAGE, Page, PageMethod

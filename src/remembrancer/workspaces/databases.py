@@ -14,8 +14,8 @@ from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import make_url
 
-from remembrancer.db.engine import APP_ROLE, driver_url, libpq_url
 from remembrancer.db.migrate import migrate, newest
+from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url
 from remembrancer.errors import Conflict, DatabaseUnavailable, InvalidInput
 from remembrancer.settings import MAIN, Settings, WorkspaceServer
 

@@ -11,8 +11,9 @@ from typing import Final, Generic, TypeVar
 
 from pydantic import SecretStr
 
-from remembrancer.db.engine import Database, driver_url, service_url
+from remembrancer.db.engine import Database
 from remembrancer.db.migrate import is_known, is_usable_at, migrate, newest
+from remembrancer.db.urls import driver_url, service_url
 from remembrancer.errors import Forbidden, NotFound, Unavailable, WorkspaceUnavailable
 from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.periodic import Periodic

@@ -18,8 +18,8 @@ from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from remembrancer.backup import catalogue
 from remembrancer.backup.catalogue import Table
-from remembrancer.db.engine import libpq_url, liveness
 from remembrancer.db.sql import numbered, statement_text
+from remembrancer.db.urls import libpq_url, liveness
 from remembrancer.errors import Conflict, DatabaseUnavailable
 
 Connection = psycopg.AsyncConnection[Any]
