@@ -10,6 +10,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -20,7 +21,7 @@ from test_workspaces import bearer, databases, forget_host, host, queue
 
 from remembrancer import MemoryCreate, Remembrancer, as_actor
 from remembrancer.audit import months
-from remembrancer.backup import catalogue
+from remembrancer.backup import back_up, catalogue, restore
 from remembrancer.db import place
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.urls import libpq_url, service_url
@@ -31,6 +32,7 @@ from remembrancer.errors import (
     WorkspaceMoved,
     WorkspaceUnavailable,
 )
+from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import replication
 from remembrancer.workspaces.relocation import Relocation
@@ -220,7 +222,7 @@ async def test_a_workspace_moves_while_it_is_used_and_back(
     assert _ask(new, "SELECT count(*) FROM audit_log_other") == [(0,)]
 
 
-async def test_what_cannot_be_moved_says_why(servers: Remembrancer, second: str) -> None:
+async def test_what_cannot_be_moved_says_why(servers: Remembrancer, tmp_path: Path) -> None:
     await servers.workspaces.create(ADMIN, "tenant")
     workspaces = servers.workspaces
     with pytest.raises(InvalidInput, match="known are main, second"):
@@ -247,6 +249,14 @@ async def test_what_cannot_be_moved_says_why(servers: Remembrancer, second: str)
         "the workspace is on its way to another server; confirm or undo its move, then migrate it"
     ]
     rows("UPDATE workspaces SET revision = '0031'")
+    # What a copy would not follow.
+    url = _address(servers, "second", (await workspaces.get(ADMIN, "tenant")).database)
+    back_up(url, tmp_path / "tenant.backup")
+    with pytest.raises(Conflict, match="on its way to another server"):
+        restore(url, tmp_path / "tenant.backup", replace=True)
+    async with servers.host.use("tenant", states=("suspended",)) as store:
+        with pytest.raises(Conflict, match="on its way to another server"):
+            await Reembedding(store.database, store.embedder).begin()
     # The old database takes no part any more, by whatever door.
     [(old,)] = rows("SELECT move->>'from_database' FROM workspaces")
     with pytest.raises(psycopg.DatabaseError, match="moved to another server"):
@@ -437,6 +447,7 @@ async def test_reads_wait_for_a_move_that_died_and_then_say_so(
 AT_IT = """
 import asyncio, sys
 from itertools import count
+from pathlib import Path
 from remembrancer import Actor, Remembrancer, Role, Settings
 
 ADMIN = Actor(Role.ADMIN)

@@ -25,9 +25,9 @@ def restore(
     """Restore a backup into the database at ``url``; return its manifest.
 
     Uses one transaction, so an interruption, even ``kill -9``, changes nothing. A backup of an
-    older version is migrated. Raises ``Conflict`` for a database in use, or with data unless
-    ``replace`` is set; ``InvalidInput`` for a damaged file or one of a newer version;
-    ``DatabaseSetupError`` if the database refuses.
+    older version is migrated. Raises ``Conflict`` for a database in use, for one on its way to
+    another server, or for one with data unless ``replace`` is set; ``InvalidInput`` for a damaged
+    file or one of a newer version; ``DatabaseSetupError`` if the database refuses.
     """
     with Archive(path) as archive:
         manifest = archive.manifest
@@ -84,6 +84,11 @@ def _replace_store(
 
 
 def _check_unused(connection: Connection) -> None:
+    # Tables that are dropped and made anew would not reach the other server.
+    if connection.execute(catalogue.query("is_moving")).fetchone() == (True,):
+        raise Conflict(
+            "the workspace is on its way to another server; confirm or undo its move first"
+        )
     row = connection.execute(catalogue.query("other_clients")).fetchone()
     if others := row[0] if row else 0:
         raise Conflict(

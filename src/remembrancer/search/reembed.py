@@ -19,6 +19,7 @@ from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import statement
 from remembrancer.db.tables import embedding_model, reembeddings
 from remembrancer.embeddings import Embedder
+from remembrancer.errors import Conflict
 from remembrancer.search.index import voiced
 from remembrancer.search.repository import key_columns
 
@@ -65,8 +66,16 @@ class Reembedding:
         return row is not None and tuple(row) != (self._embedder.name, self._embedder.dimensions)
 
     async def begin(self) -> Progress:
-        """Drop new vectors of other models; return the progress."""
+        """Drop new vectors of other models; return the progress.
+
+        Raises ``Conflict`` for a workspace on its way to another server.
+        """
         async with self._database.system() as connection:
+            # All vectors at once would hold up the server that follows.
+            if (await connection.execute(_sql("is_moving"))).first() is not None:
+                raise Conflict(
+                    "the workspace is on its way to another server; confirm or undo its move first"
+                )
             others = reembeddings.c.model != self._embedder.name
             await connection.execute(delete(reembeddings).where(others))
             return await one_row(connection, Progress, _sql("progress"))

@@ -45,6 +45,9 @@ SELECT p.oid::regprocedure::text FROM pg_proc AS p
                     WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid
                       AND d.deptype = 'e');
 
+-- name: is_moving
+SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = 'remembrancer_move');
+
 -- name: other_clients
 SELECT count(*) FROM pg_stat_activity
  WHERE datname = current_database() AND pid <> pg_backend_pid()

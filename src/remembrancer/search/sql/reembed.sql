@@ -1,5 +1,8 @@
 -- Replace the vectors of a model with those of another.
 
+-- name: is_moving
+SELECT FROM pg_publication WHERE pubname = 'remembrancer_move';
+
 -- name: missing
 -- The texts of the next items without a vector of the new model.
 SELECT i.owner_id, i.id,
