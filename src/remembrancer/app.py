@@ -224,6 +224,7 @@ class Remembrancer:
             pool_size=self.settings.workspaces.pool_size,
             slow_query_ms=self.settings.database.slow_query_ms,
             cap=self._cap,
+            replica_url=self.host.servers[row.server].replica_url_of(row.database),
             find=partial(self.host.address, row.name),
         )
         async with AsyncExitStack() as stack:

@@ -311,6 +311,8 @@ class WorkspaceServer(BaseModel):
     ``postgresql://remembrancer_app:…@db2/postgres``."""
     owner_url: SecretStr | None = None
     """The same for who may create databases; by default ``url``."""
+    replica_url: SecretStr | None = None
+    """The same on a streaming replica of that server, which takes lists and statistics."""
 
 
 class WorkspaceSettings(BaseModel):
@@ -324,7 +326,8 @@ class WorkspaceSettings(BaseModel):
     pool_size: int = Field(4, ge=1, le=100)
     """Connections of each workspace."""
     connections: int = Field(40, ge=2, le=10_000)
-    """Connections of all workspaces together in each process, beside those of the default one."""
+    """Connections of all workspaces together in each process, those to replicas among them, beside
+    those of the default one."""
     migrate_on_use: bool = True
     """Whether an older workspace is migrated when somebody uses it; else it is refused until
     ``remembrancer workspaces migrate`` has run."""
@@ -395,7 +398,8 @@ class Settings(BaseSettings):
     database_owner_url: SecretStr | None = None
     """The same database for the owner of its tables: migrations, backup and restore use it."""
     database_replica_url: SecretStr | None = None
-    """A streaming replica of ``database_url``, which takes lists and statistics."""
+    """A streaming replica of ``database_url``, which takes lists and statistics, also of the
+    workspaces there."""
     workspace: str = "default"
     """The workspace that commands, ``mcp`` and the library work on; a server serves all."""
     database: DatabaseSettings = DatabaseSettings()

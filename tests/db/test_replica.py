@@ -27,13 +27,14 @@ from remembrancer import (
 )
 from remembrancer.cli.doctor import replica_findings
 from remembrancer.db import replica
-from remembrancer.db.embedded import binaries
+from remembrancer.db.embedded import EmbeddedPostgres, binaries
 from remembrancer.db.embedded.account import server_account
 from remembrancer.db.embedded.process import ServerLog, ServerProcess
 from remembrancer.db.migrate import migrate
 from remembrancer.db.replica import may_use_replica
 from remembrancer.db.urls import driver_url, libpq_url, service_url
 from remembrancer.errors import DatabaseUnavailable
+from remembrancer.settings import WorkspaceServer
 from remembrancer.statistics import counts
 
 pytestmark = pytest.mark.skipif(
@@ -109,14 +110,25 @@ def _connected(url: str) -> psycopg.Connection[Any]:
     pytest.fail("the replica did not start")
 
 
+@pytest.fixture(scope="module")
+def second(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Another server, without a replica."""
+    server = EmbeddedPostgres(tmp_path_factory.mktemp("second"), shared_buffers="32MB")
+    yield server.start()
+    server.stop()
+
+
 @pytest.fixture
 async def server(
-    primary: str, copy: Copy, opened: Remembrancer, monkeypatch: pytest.MonkeyPatch
+    primary: str, copy: Copy, second: str, opened: Remembrancer, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Remembrancer]:
     """A server with the replica, which asks it each time."""
     monkeypatch.setattr(replica, "REST", 0.0)
     monkeypatch.setattr(replica, "LONGEST_WAIT", 3.0)
-    async with Remembrancer.open(settings=_settings(primary, copy, opened)) as memory:
+    settings = _settings(primary, copy, opened)
+    place = WorkspaceServer(url=SecretStr(service_url(second)), owner_url=SecretStr(second))
+    settings.workspaces = settings.workspaces.model_copy(update={"servers": {"second": place}})
+    async with Remembrancer.open(settings=settings) as memory:
         yield memory
     with suppress(psycopg.OperationalError):  # one test ends it
         copy.pause(paused=False)
@@ -208,6 +220,33 @@ async def test_a_replica_that_lags_shows_nothing_old(
     copy.pause(paused=False)
     assert len((await server.memories.list(as_actor(cleo))).items) == 4
     assert copy.transactions() != before
+
+
+async def test_workspaces_have_the_replica_of_their_server(
+    server: Remembrancer, copy: Copy, second: str
+) -> None:
+    """Until they move to another; then what they list comes from there."""
+    await server.workspaces.create(ADMIN, "acme")
+    for place, is_copied in (("main", True), ("second", False), ("main", True)):
+        workspace = await server.workspaces.get(ADMIN, "acme")
+        if place != workspace.server:
+            async with server.host.use("acme") as store:  # open all the time
+                if place == "second":
+                    await server.workspaces.move(ADMIN, "acme", "second")
+                else:
+                    await server.workspaces.undo_move(ADMIN, "acme")
+                eva = await _person(store, "Eva")
+                await store.remember(f"Eva is on {place}.", user=eva)
+                page = await store.memories.list(as_actor(eva))
+                assert page.items[0].content == f"Eva is on {place}."
+                assert store.database.replica is None
+        async with server.host.use("acme") as store:
+            eva = await _person(store, "Eva")
+            await store.remember(f"Eva is still on {place}.", user=eva)
+            before = copy.transactions()
+            page = await store.memories.list(as_actor(eva))
+            assert page.items[0].content == f"Eva is still on {place}."
+            assert (copy.transactions() != before) == is_copied, place
 
 
 async def test_a_list_that_has_to_write_does_so_on_the_primary(server: Remembrancer) -> None:

@@ -18,7 +18,6 @@ from remembrancer.db.failures import MOVED_ADVICE, translate
 from remembrancer.db.pipeline import pipelined, session_of
 from remembrancer.db.place import Place
 from remembrancer.db.planning import PLANNED_ONCE, SETTINGS
-from remembrancer.db.pool import Pool
 from remembrancer.db.replica import Replica
 from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.slow import SlowTrips
@@ -67,8 +66,7 @@ class Database:
         self._place = Place(url, pool_size, self._slow, cap, find)
         self.replica: Replica | None = None
         if replica_url is not None:
-            # Not of the server whose connections have a cap.
-            copy = new_pool(driver_url(replica_url), pool_size, self._slow)
+            copy = new_pool(driver_url(replica_url), pool_size, self._slow, cap)
             self.replica = Replica(copy, self._place.pool)
         self._settings = SETTINGS
         if {make_url(each).username for each in (url, replica_url or url)} != {APP_ROLE}:
@@ -186,13 +184,20 @@ class Database:
                     )
                     break
                 except errors.WorkspaceMoved:
-                    await self._place.follow(url)
+                    await self._follow_move(url)
                 except errors.DatabaseUnavailable:
                     # What is left behind is dropped in the end.
                     if not await self._place.has_moved(url):
                         raise
-                    await self._place.follow(url)
+                    await self._follow_move(url)
             yield begun
+
+    async def _follow_move(self, left: str) -> None:
+        await self._place.follow(left)
+        # It copies the server that was left.
+        replica, self.replica = self.replica, None
+        if replica is not None:
+            await replica.pool.leave()
 
     @asynccontextmanager
     async def _begin_here(
@@ -202,7 +207,8 @@ class Database:
         plan: Callable[[UUID | None, Trip], T],
         check: KeyCheck | None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
-        pool = await self._pool_for_now()
+        replica = await self._replica_for_now()
+        pool = self._place.pool if replica is None else replica.pool
         try:
             async with pool.lend() as lent:
                 with pool.connection(lent) as connection:
@@ -225,19 +231,18 @@ class Database:
                         await end.send(connection)
         except (psycopg.Error, DBAPIError) as error:
             translated = translate(error)
-            on_replica = self.replica is not None and pool is self.replica.pool
-            if on_replica and not isinstance(translated, errors.Unauthenticated):
+            if replica is not None and not isinstance(translated, errors.Unauthenticated):
                 raise errors.DatabaseUnavailable("the replica cannot do it") from error
             raise translated from error
 
-    async def _pool_for_now(self) -> Pool:
-        """Return the replica's connections where it may answer, else those of the primary."""
+    async def _replica_for_now(self) -> Replica | None:
+        """Return the replica if it may answer what runs now."""
         try:
-            if self.replica is not None and await self.replica.takes():
-                return self.replica.pool
+            if (replica := self.replica) is not None and await replica.takes():
+                return replica
         except (psycopg.Error, DBAPIError) as error:
             raise translate(error) from error
-        return self._place.pool
+        return None
 
     @retries_deadlock
     async def one_round_trip(
@@ -264,7 +269,7 @@ class Database:
                 isinstance(translated, errors.DatabaseUnavailable)
                 and await self._place.has_moved(url)
             ):
-                await self._place.follow(url)
+                await self._follow_move(url)
                 translated = errors.WorkspaceMoved(MOVED_ADVICE)
             raise translated from error
         _note(actor.key_check)

@@ -12,6 +12,7 @@ from uuid import uuid4
 import psycopg
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier
+from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from remembrancer.db.migrate import migrate, newest
@@ -33,11 +34,12 @@ _CONNECT_SECONDS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One Postgres server: its addresses for the service and for the owner."""
+    """One Postgres server: its addresses for the service and the owner, and its replica's."""
 
     name: str
     url: str
     owner_url: str
+    replica_url: str | None = None
 
     def service_url(self, database: str) -> str:
         """Return the address of a database for the service."""
@@ -47,25 +49,30 @@ class Server:
         """Return the address of a database for its owner."""
         return make_url(self.owner_url).set(database=database).render_as_string(False)
 
+    def replica_url_of(self, database: str) -> str | None:
+        """Return the address of a database on the replica, if there is one."""
+        if self.replica_url is None:
+            return None
+        return make_url(self.replica_url).set(database=database).render_as_string(False)
+
 
 class Servers:
     """The servers of the settings, and ``main``, by name."""
 
-    def __init__(
-        self, url: str, owner_url: str, further: Mapping[str, WorkspaceServer] | None = None
-    ) -> None:
-        self._servers = {MAIN: Server(MAIN, url, owner_url)}
+    def __init__(self, main: Server, further: Mapping[str, WorkspaceServer] | None = None) -> None:
+        self._servers = {MAIN: main}
         for name, server in (further or {}).items():
-            service = driver_url(server.url.get_secret_value())
-            owner = server.owner_url.get_secret_value() if server.owner_url else service
-            self._servers[name] = Server(name, service, driver_url(owner))
+            service = _url(server.url)
+            owner = _url(server.owner_url) if server.owner_url else service
+            replica = _url(server.replica_url) if server.replica_url else None
+            self._servers[name] = Server(name, service, owner, replica)
 
     @classmethod
     def of(cls, settings: Settings, url: str) -> "Servers":
         """Return the servers of the settings; ``url`` is that of the host's own store."""
-        owner_url = settings.database_owner_url
-        owner = driver_url(owner_url.get_secret_value()) if owner_url else url
-        return cls(url, owner, settings.workspaces.servers)
+        owner, replica = settings.database_owner_url, settings.database_replica_url
+        main = Server(MAIN, url, _url(owner) if owner else url, _url(replica) if replica else None)
+        return cls(main, settings.workspaces.servers)
 
     @property
     def names(self) -> list[str]:
@@ -80,6 +87,10 @@ class Servers:
                 f"is no server of the setting workspaces.servers; known are {known}", field="server"
             )
         return self._servers[name]
+
+
+def _url(secret: SecretStr) -> str:
+    return driver_url(secret.get_secret_value())
 
 
 def create_database(server: Server, database: str, *, exist_ok: bool = False) -> None:
