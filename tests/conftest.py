@@ -4,7 +4,10 @@ import asyncio
 import gc
 import os
 import ssl
+import time
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
+from datetime import time as clock
 from functools import cache
 
 import httpx2
@@ -55,6 +58,8 @@ item_cache.FEW = 0
 # Old rows go when a test says so.
 retention.FIRST = retention.INTERVAL
 
+TEST_SECONDS = 30
+"""Longer than a test with dates takes."""
 LONG = ["test_doc_types", "test_looks", "test_walk", "test_tasks", "test_bad_input"]
 """Modules that begin first, so that no process is left with one of them at the end."""
 
@@ -107,6 +112,15 @@ async def opened(
     )
     async with Remembrancer.open(settings=settings) as memory:
         yield memory
+
+
+@pytest.fixture
+def one_day() -> None:
+    """Let no midnight (UTC) fall into the test."""
+    now = datetime.now(UTC)
+    midnight = datetime.combine(now.date() + timedelta(days=1), clock(), UTC)
+    if (left := (midnight - now).total_seconds()) < TEST_SECONDS:
+        time.sleep(left)
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ class Remembrancer:
         self.tools = memory_tools(
             memories, recall, self.places, self.documents, settings.tools, backend
         )
-        tokens = None if beside else _user_tokens(database, settings)
+        tokens = _user_tokens(database, settings, workspace, beside)
         self.keys = Keys(backend, tokens, workspace=workspace)
         self.sign_ins = SignIns(
             backend, self.keys.uses, days=settings.retention.sessions, workspace=workspace
@@ -406,7 +406,12 @@ def at_embedded_server(settings: Settings, owner_url: str) -> Settings:
     return settings.model_copy(update={"database_url": service, "database_owner_url": owner})
 
 
-def _user_tokens(database: Database, settings: Settings) -> "UserTokens | None":
+def _user_tokens(
+    database: Database, settings: Settings, workspace: str, beside: Remembrancer | None
+) -> "UserTokens | None":
+    if beside is not None:
+        tokens = beside.keys.tokens
+        return None if tokens is None else tokens.within(workspace, database)
     if not settings.oidc.issuer:
         return None
     with extra("server"):

@@ -34,20 +34,28 @@ async def take_store(scope: Scope, secret: str) -> Remembrancer:
 
     Raises ``Unauthenticated`` for an unknown workspace, as for an unknown key.
     """
-    default: Remembrancer = scope["app"].state.memory
-    name = workspace_of(secret)
-    loans: AsyncExitStack = scope[_LOANS]
-    try:
-        store = await loans.enter_async_context(default.host.use(name, states=_STATES))
-    except NotFound:
-        raise Unauthenticated(REFUSED_KEY) from None
-    scope[_STORE] = store
-    return store
+    return await _take(scope, workspace_of(secret), REFUSED_KEY)
 
 
 async def take_store_of_bearer(scope: Scope, secret: str) -> Remembrancer:
-    """Take the store of a key; tokens of an identity provider are of the default workspace."""
-    return await take_store(scope, secret if secret.startswith(PREFIX) else "")
+    """Take the store of a key, or of the workspace that a token of the identity provider names."""
+    if secret.startswith(PREFIX):
+        return await take_store(scope, secret)
+    tokens = scope["app"].state.memory.keys.tokens
+    if tokens is None or "." not in secret:
+        return await take_store(scope, "")
+    return await _take(scope, await tokens.workspace_of(secret), tokens.refused)
+
+
+async def _take(scope: Scope, workspace: str, refusal: str) -> Remembrancer:
+    default: Remembrancer = scope["app"].state.memory
+    loans: AsyncExitStack = scope[_LOANS]
+    try:
+        store = await loans.enter_async_context(default.host.use(workspace, states=_STATES))
+    except NotFound:
+        raise Unauthenticated(refusal) from None
+    scope[_STORE] = store
+    return store
 
 
 def check_workspace(scope: Scope, *, is_new: bool = True) -> None:

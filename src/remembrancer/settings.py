@@ -370,6 +370,8 @@ class OidcSettings(BaseModel):
     """What ``role_claim`` must have."""
     agent_claim: str = ""
     """Claim with the id of the agent for requests that name none; empty for no claim."""
+    workspace_claim: str = ""
+    """Claim with the name of the workspace that a token is for; empty: all are for ``default``."""
     create_users: bool = False
     """Whether a token of an unknown user creates the user; else it is refused."""
 

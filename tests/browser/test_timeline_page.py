@@ -1,7 +1,7 @@
 """The timeline in a browser: a slider over days, a date, a chart, and the same without scripts."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +12,11 @@ from playwright.async_api import expect
 
 from remembrancer import MemoryCreate, MemoryUpdate, User, as_actor
 
-TODAY = datetime.now(UTC).date()
+pytestmark = pytest.mark.usefixtures("one_day")
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +61,7 @@ async def test_a_slider_goes_back_in_time(site: Site, lived: User, theme: Any, w
         await slider.focus()
         for _ in range(25):
             await page.keyboard.press("ArrowLeft")
-        day = TODAY - timedelta(days=25)
+        day = _today() - timedelta(days=25)
         await expect(page.get_by_label("What was known on")).to_have_value(day.isoformat())
         await expect(page.get_by_text("3 memories were known on")).to_be_visible()
         await expect(page.get_by_text("1 learnt, 1 changed, 1 forgotten: 3 today")).to_be_visible()
@@ -72,7 +76,7 @@ async def test_a_slider_goes_back_in_time(site: Site, lived: User, theme: Any, w
         assert not await wrong_with(page)
         SHOTS.mkdir(parents=True, exist_ok=True)
         await page.screenshot(path=SHOTS / f"timeline-{theme}-{width}.jpg", full_page=True)
-        await page.get_by_label("What was known on").fill(TODAY.isoformat())
+        await page.get_by_label("What was known on").fill(_today().isoformat())
         await expect(page.get_by_text("3 memories are known today")).to_be_visible()
         await expect(slider).to_have_value("30")
 
@@ -96,7 +100,7 @@ async def test_the_timeline_works_without_scripts(site: Site, lived: User) -> No
     async with site.visited(lived, java_script_enabled=False) as page:
         await page.goto(f"/people/{lived.id}/timeline")
         await expect(page.get_by_role("slider")).to_be_hidden()
-        day = TODAY - timedelta(days=25)
+        day = _today() - timedelta(days=25)
         await page.get_by_label("What was known on").fill(day.isoformat())
         await page.get_by_role("button", name="Show").click()
         await expect(page.get_by_text("3 memories were known on")).to_be_visible()

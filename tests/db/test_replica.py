@@ -46,6 +46,7 @@ pytestmark = pytest.mark.skipif(
 class Copy:
     """A running replica."""
 
+    primary: str
     url: str
     admin: psycopg.Connection[Any]
     process: ServerProcess
@@ -55,6 +56,14 @@ class Copy:
         self.admin.execute(f"SELECT pg_wal_replay_{'pause' if paused else 'resume'}()")
         state = "paused" if paused else "not paused"
         while self.admin.execute("SELECT pg_get_wal_replay_pause_state()").fetchone() != (state,):
+            pass
+
+    def keep(self, database: str) -> None:
+        """Let a database write to the disk, as others of tests do not; wait until it is there."""
+        with psycopg.connect(self.primary, autocommit=True) as admin:
+            admin.execute(f'ALTER DATABASE "{database}" SET synchronous_commit = on')
+        exists = "SELECT count(*) FROM pg_database WHERE datname = %s"
+        while self.admin.execute(exists, [database]).fetchone() == (0,):
             pass
 
     def transactions(self) -> list[Any]:
@@ -68,10 +77,6 @@ class Copy:
 def primary(database_url: str) -> Iterator[str]:
     with database_beside(database_url, "copied") as url:
         migrate(driver_url(url), driver_url(service_url(url)))
-        with psycopg.connect(url, autocommit=True) as admin:
-            # Other tests do without; a replica has what is on disk.
-            name = admin.info.dbname
-            admin.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = on')
         yield url
 
 
@@ -97,7 +102,9 @@ def copy(primary: str, database_url: str) -> Iterator[Copy]:
     url = make_url(primary).update_query_dict({"host": str(home), "port": "5432"})
     address = url.render_as_string(hide_password=False)
     with _connected(address) as admin:
-        yield Copy(address, admin, process)
+        copy = Copy(primary, address, admin, process)
+        copy.keep(str(make_url(primary).database))
+        yield copy
     process.stop()
     shutil.rmtree(home)
 
@@ -226,8 +233,10 @@ async def test_workspaces_have_the_replica_of_their_server(
     server: Remembrancer, copy: Copy, second: str
 ) -> None:
     """Until they move to another; then what they list comes from there."""
-    await server.workspaces.create(ADMIN, "acme")
-    for place, is_copied in (("main", True), ("second", False), ("main", True)):
+    created = await server.workspaces.create(ADMIN, "acme")
+    copy.keep(created.database)
+    places = (("main", True), ("second", False), ("main", True))
+    for number, (place, is_copied) in enumerate(places):
         workspace = await server.workspaces.get(ADMIN, "acme")
         if place != workspace.server:
             async with server.host.use("acme") as store:  # open all the time
@@ -236,16 +245,16 @@ async def test_workspaces_have_the_replica_of_their_server(
                 else:
                     await server.workspaces.undo_move(ADMIN, "acme")
                 eva = await _person(store, "Eva")
-                await store.remember(f"Eva is on {place}.", user=eva)
+                await store.remember(f"Eva moved for the {number}. time.", user=eva)
                 page = await store.memories.list(as_actor(eva))
-                assert page.items[0].content == f"Eva is on {place}."
+                assert page.items[0].content == f"Eva moved for the {number}. time."
                 assert store.database.replica is None
         async with server.host.use("acme") as store:
             eva = await _person(store, "Eva")
-            await store.remember(f"Eva is still on {place}.", user=eva)
+            await store.remember(f"Eva has read book number {number}.", user=eva)
             before = copy.transactions()
             page = await store.memories.list(as_actor(eva))
-            assert page.items[0].content == f"Eva is still on {place}."
+            assert page.items[0].content == f"Eva has read book number {number}."
             assert (copy.transactions() != before) == is_copied, place
 
 
@@ -269,7 +278,7 @@ async def test_a_replica_that_is_gone_or_none_is_not_missed(
     dora = await _person(server, "Dora")
     await server.remember("Dora paints.", user=dora)
     await server.memories.list(as_actor(dora))
-    itself = Copy(primary, copy.admin, copy.process)
+    itself = Copy(primary, primary, copy.admin, copy.process)
     async with Remembrancer.open(settings=_settings(primary, itself, opened)) as other:
         assert len((await other.memories.list(as_actor(dora))).items) == 1
         [finding] = await replica_findings(other)

@@ -6,9 +6,10 @@ from uuid import UUID, uuid4
 
 import httpx2
 import pytest
-from helpers import Api, audit_lines, rows
+from helpers import ADMIN, Api, audit_lines, rows
 from issuer import Issuer, issuing, rsa_key
 from serving import mcp_client, served
+from test_workspaces import forget_host, host
 
 from remembrancer import Remembrancer, ResolveUser, Role, User, as_actor
 from remembrancer.access import Actor
@@ -17,6 +18,8 @@ from remembrancer.errors import Forbidden, Unauthenticated
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.keys.tokens import REFUSED, UNKNOWN_USER, UserTokens
 from remembrancer.settings import OidcSettings
+
+__all__ = ["host"]  # a fixture
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +264,74 @@ async def test_clients_and_mcp_take_tokens_while_keys_rotate(
             found = await assistant.call_tool("memory_recall", {"query": "bees"})
             assert "Ada keeps bees." in str(found)
     issuer.keys["rsa-1"] = rsa_key("first")
+
+
+async def test_a_claim_names_the_workspace_of_a_token(
+    host: Remembrancer, api: Api, issuer: Issuer, accepting: Any, signed_in: User
+) -> None:
+    """On REST and MCP; a token for one workspace is worth nothing in another."""
+    names = ("team-a", "team-b")
+    for name in names:
+        await host.workspaces.create(ADMIN, name)
+    # Without the setting no claim is read.
+    token = bearer(issuer.token(org="team-a"))
+    own = (await api.client.get("/api/keys/own", headers=token)).json()
+    assert own["user_id"] == str(signed_in.id)
+    await forget_host(host)
+    accepting(workspace_claim="org", create_users=True)
+    people = set()
+    for claim in ("default", "team-a", ["team-b"]):
+        token = bearer(issuer.token(org=claim))
+        body = {"content": f"I work in {claim}."}
+        stored = await api.client.post("/api/memory/", json=body, headers=token)
+        assert stored.status_code == 201, stored.text
+        people.add((await api.client.get("/api/keys/own", headers=token)).json()["user_id"])
+        page = (await api.client.get("/api/memory/", headers=token)).json()
+        assert [each["content"] for each in page["memories"]] == [body["content"]]
+    assert len(people) == 3
+    assert str(signed_in.id) in people
+    refused = {
+        "none": issuer.token(),
+        "unknown": issuer.token(org="nobody"),
+        "empty": issuer.token(org=""),
+        "two": issuer.token(org=list(names)),
+        "odd": issuer.token(org="team-a\0"),
+        "number": issuer.token(org=7),
+        "forged": issuer.token(org="team-a", key=rsa_key("other")),
+    }
+    for name, secret in refused.items():
+        for path in ("/api/memory/", "/mcp"):
+            answer = await api.client.post(path, content=b"no JSON", headers=bearer(secret))
+            assert (answer.status_code, answer.json()["detail"]) == (401, REFUSED), (name, path)
+    for name in names:
+        async with host.host.use(name) as store:
+            claim = [name] if name == "team-b" else name
+            actor = await store.keys.authenticate(issuer.token(org=claim), entry_point="rest")
+            assert str(actor.user_id) in people
+            for other in ("default", *names):
+                if other != name:
+                    with pytest.raises(Unauthenticated, match="not valid here"):
+                        await store.keys.authenticate(issuer.token(org=other), entry_point="rest")
+    await host.workspaces.suspend(ADMIN, "team-a")
+    answer = await api.client.get("/api/keys/own", headers=bearer(issuer.token(org="team-a")))
+    assert answer.status_code == 403, answer.text
+
+
+async def test_mcp_serves_the_workspace_of_a_token(
+    host: Remembrancer, issuer: Issuer, accepting: Any
+) -> None:
+    """Over a socket."""
+    await host.workspaces.create(ADMIN, "team-a")
+    accepting(workspace_claim="org", create_users=True)
+    async with served(host) as url:
+        for claim in ("default", "team-a"):
+            async with mcp_client(url, bearer(issuer.token(org=claim))) as assistant:
+                fact = {"content": f"I work in {claim}.", "category": "other"}
+                await assistant.call_tool("add_to_memory", fact)
+                found = str(await assistant.call_tool("memory_recall", {"query": "work"}))
+                assert [f"work in {each}." in found for each in ("default", "team-a")] == [
+                    each == claim for each in ("default", "team-a")
+                ]
 
 
 async def test_a_store_accepts_tokens_by_its_settings_alone(

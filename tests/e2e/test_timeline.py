@@ -20,11 +20,15 @@ from remembrancer.access import Visibility
 from remembrancer.lookup.schemas import Timeline
 from remembrancer.memories.schemas import AssociationCreate
 
-TODAY = datetime.now(UTC).date()
+pytestmark = pytest.mark.usefixtures("one_day")
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
 
 
 def _ago(days: int) -> date:
-    return TODAY - timedelta(days=days)
+    return _today() - timedelta(days=days)
 
 
 async def _remember(memory: Remembrancer, user: User, content: str, **fields: Any) -> str:
@@ -98,7 +102,7 @@ async def test_what_was_known_on_a_day_and_what_changed_since(
     assert before.known.total == before.changed.total == before.forgotten.total == 0
     assert before.learnt.total == 3
     now = await memory.lookup.timeline(as_actor(ada), "UTC")
-    assert now.as_of == TODAY
+    assert now.as_of == _today()
     assert now.known.total == 3
 
 
@@ -113,7 +117,7 @@ async def test_the_counts_of_any_day_add_up_to_today(memory: Remembrancer, ada: 
     assert [one for one in counts if any(one[1:])] == [
         (_ago(30), 3, 0, 0),
         (_ago(20), 0, 1, 1),
-        (TODAY, 1, 0, 0),
+        (_today(), 1, 0, 0),
     ]
 
 
@@ -122,7 +126,7 @@ async def test_a_later_day_is_today_and_a_long_list_is_cut(memory: Remembrancer,
     for number in range(4):
         await _remember(memory, ada, f"Fact {number} of many.")
     found = await memory.lookup.timeline(as_actor(ada), "UTC", date.max, limit=3)
-    assert (found.as_of, len(found.known.items), found.known.total) == (TODAY, 3, 4)
+    assert (found.as_of, len(found.known.items), found.known.total) == (_today(), 3, 4)
     for limit in (0, 201):
         with pytest.raises(InvalidInput, match="limit"):
             await memory.lookup.timeline(as_actor(ada), "UTC", limit=limit)

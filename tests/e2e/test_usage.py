@@ -28,6 +28,8 @@ from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.budget import Budget
 from remembrancer.usage.schemas import DailyUsage
 
+pytestmark = pytest.mark.usefixtures("one_day")
+
 
 async def _usage(memory: Remembrancer) -> dict[tuple[str | None, str], DailyUsage]:
     lines = (await memory.usage.list(ADMIN)).items

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Final, Never
 from uuid import UUID
@@ -14,7 +15,7 @@ from remembrancer.db.engine import Database
 from remembrancer.db.planning import PLANNED_ONCE
 from remembrancer.db.sql import Statement, numbered, statement
 from remembrancer.errors import ConfigurationError, Forbidden, Unauthenticated
-from remembrancer.ids import new_uuid
+from remembrancer.ids import DEFAULT_WORKSPACE, new_uuid
 from remembrancer.keys.issuer import IssuerKeys, PublicKey
 from remembrancer.keys.rows import TokenUserRow
 from remembrancer.settings import OidcSettings
@@ -98,15 +99,42 @@ class UserTokens:
     A server with a ``public_url`` is a resource (RFC 8707), for which OAuth clients ask tokens.
     """
 
+    refused = REFUSED
+    """What a token that is not valid is answered."""
+
     def __init__(
         self, database: Database, settings: OidcSettings, public_url: str | None = None
     ) -> None:
         self._database = database
+        self._workspace = DEFAULT_WORKSPACE
         self.settings = settings
         self._public_url = public_url
         self._keys = IssuerKeys(settings)
         resource = self.resource_at(public_url) if public_url else None
         self.verifier = TokenVerifier(settings, self._keys, resource)
+
+    def within(self, workspace: str, database: Database) -> "UserTokens":
+        """Return the same for another workspace, with the keys of the provider in common."""
+        other = copy(self)
+        other._workspace, other._database = workspace, database
+        return other
+
+    async def workspace_of(self, token: str) -> str:
+        """Return the name of the workspace that a token is for, known or not.
+
+        Raises as :meth:`TokenVerifier.verify` does where a claim says so.
+        """
+        if not self.settings.workspace_claim:
+            return DEFAULT_WORKSPACE
+        return self._workspace_in(await self.verifier.verify(token))
+
+    def _workspace_in(self, claims: Mapping[str, object]) -> str:
+        if not self.settings.workspace_claim:
+            return DEFAULT_WORKSPACE
+        name = claims.get(self.settings.workspace_claim)
+        if isinstance(name, list) and len(name) == 1:
+            [name] = name
+        return name if isinstance(name, str) and name else _refuse("no workspace")
 
     def resource_at(self, address: str) -> str:
         """Return the resource that tokens are for, of this server as a client reaches it."""
@@ -128,6 +156,8 @@ class UserTokens:
         ``Forbidden`` for a token without the role.
         """
         claims = await self.verifier.verify(token)
+        if self._workspace_in(claims) != self._workspace:
+            _refuse("workspace")
         wanted = self.settings.role_claim
         if wanted and self.settings.role not in _words(claims.get(wanted)):
             raise Forbidden("the token does not have the role that this server asks for")

@@ -114,7 +114,6 @@ class Host(Generic[Store]):
         return await _find(self._database, name)
 
     async def _take(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
-        self._used.add(name)
         opened = self._opened.get(name)
         if opened is None or opened.row.state not in states:
             lock = self._locks.setdefault(name, asyncio.Lock())
@@ -126,6 +125,7 @@ class Host(Generic[Store]):
                     self._locks.pop(name, None)
         _check(opened.row, states)
         opened.users += 1
+        self._used.add(name)
         self._opened.move_to_end(name)
         self._close_surplus()
         return opened
