@@ -88,6 +88,8 @@ class Workspaces:
         self._is_host = is_host
         self._moves: dict[str, asyncio.Task[None]] = {}
         self._beginning = asyncio.Lock()
+        # Moves that cannot go on, of which the log knows already.
+        self._stuck: set[str] = set()
 
     async def close(self) -> None:
         """Stop the moves of this process; they can go on later, and elsewhere."""
@@ -399,8 +401,11 @@ class Workspaces:
                     if row.move is not None:
                         await Relocation(self._database, self._host(), row, holder).go_on()
             except (Conflict, Unavailable) as error:
-                log.warning("the move of a workspace waits for help (%s)", type(error).__name__)
+                if name not in self._stuck:
+                    log.warning("the move of a workspace waits for help (%s)", type(error).__name__)
+                self._stuck.add(name)
             else:
+                self._stuck.discard(name)
                 done += 1
         return done
 
