@@ -22,7 +22,7 @@ async def round_trips(memory: Remembrancer, work: Callable[[Remembrancer], Await
     traced = Remembrancer(memory.settings, database, memory.embedder)
     connections: list[Any] = []
     event.listen(
-        database._place.pool.engine.sync_engine,
+        database._location.pool.engine.sync_engine,
         "connect",
         lambda connection, _record: connections.append(connection.driver_connection),
     )

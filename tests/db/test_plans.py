@@ -216,11 +216,11 @@ async def explained(filled: str, opened: Remembrancer) -> AsyncIterator[Explaine
         database_url=filled, settings=Settings(**dict(settings))
     ) as memory:
         event.listen(
-            memory.database._place.pool.engine.sync_engine,
+            memory.database._location.pool.engine.sync_engine,
             "connect",
             lambda connection, _: connection.driver_connection.add_notice_handler(note),
         )
-        await memory.database._place.pool.close()
+        await memory.database._location.pool.close()
         user = (await memory.users.list(as_actor(), limit=1)).items[0]
         talks = (await memory.conversations.list(as_actor(user))).items
         talk = next(talk for talk in talks if talk.message_count)

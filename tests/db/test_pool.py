@@ -26,7 +26,7 @@ async def test_a_refused_change_is_rolled_back_before_others_get_the_connection(
 
     with pytest.raises(Conflict):
         await refuse()
-    async with alone._place.pool.lend() as lent:
+    async with alone._location.pool.lend() as lent:
         assert not lent.in_transaction
     async with alone.system() as connection:
         seen.append(await _process(connection))

@@ -83,7 +83,7 @@ class Traffic:
 
 
 async def _traced(database: Database, call: Any) -> Traffic:
-    async with database._place.pool.lend() as lent:
+    async with database._location.pool.lend() as lent:
         driver = lent.driver
     traffic = Traffic()
     with tempfile.NamedTemporaryFile() as file:
@@ -307,7 +307,7 @@ def _counting(database: Database) -> Iterator[Counted]:
         note(len(statements))
         return await send(driver, statements, *settings)
 
-    engine = database._place.pool.engine.sync_engine
+    engine = database._location.pool.engine.sync_engine
     event.listen(engine, "before_cursor_execute", executed)
     try:
         with (

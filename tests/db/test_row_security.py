@@ -206,7 +206,7 @@ async def test_the_service_connects_in_a_role_that_can_do_nothing_special(
 async def test_with_no_settings_made_nothing_is_visible(filled: Remembrancer) -> None:
     """A connection that never said for whom it works sees no row of anybody's."""
     async with (
-        filled.database._place.pool.engine.begin() as connection
+        filled.database._location.pool.engine.begin() as connection
     ):  # past `transaction`, on purpose
         for table in (
             *OWNED,
@@ -226,7 +226,7 @@ async def test_with_no_settings_made_nothing_is_visible(filled: Remembrancer) ->
 
 async def test_the_settings_end_with_their_transaction(filled: Remembrancer, ada: User) -> None:
     """What one transaction may see, the next on the same connection may not."""
-    engine = filled.database._place.pool.engine
+    engine = filled.database._location.pool.engine
     async with engine.connect() as connection:
         async with connection.begin():
             await connection.execute(

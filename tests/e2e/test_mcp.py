@@ -510,4 +510,4 @@ async def test_calls_leave_nothing_open(api: Api, ada: User, memory: Remembrance
         after = await held()
     assert after[0] <= before[0]
     assert after[1] <= before[1] + 1  # one connection of a client may just be closing
-    assert memory.database._place.pool._free._value == memory.settings.database.pool_size
+    assert memory.database._location.pool._free._value == memory.settings.database.pool_size

@@ -22,7 +22,7 @@ from test_workspaces import bearer, databases, forget_host, host, queue
 from remembrancer import MemoryCreate, Remembrancer, as_actor
 from remembrancer.audit import months
 from remembrancer.backup import back_up, catalogue, restore
-from remembrancer.db import place
+from remembrancer.db import location
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.urls import libpq_url, service_url
 from remembrancer.errors import (
@@ -420,7 +420,7 @@ async def test_reads_wait_for_a_move_that_died_and_then_say_so(
 ) -> None:
     """A process died behind the fence: others wait, then get 503, until somebody goes on."""
     await servers.workspaces.create(ADMIN, "tenant")
-    monkeypatch.setattr(place, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(location, "WAIT_SECONDS", 0.2)
     save = Relocation._save
     died: list[bool] = []
 

@@ -19,7 +19,7 @@ from remembrancer.conversations.rows import (
 )
 from remembrancer.conversations.schemas import PlatformMessageId
 from remembrancer.db.keyset import Keyset
-from remembrancer.db.planning import PLANNED_ONCE
+from remembrancer.db.plans import PLANNED_ONCE
 from remembrancer.db.rows import all_rows, first_row, one_row
 from remembrancer.db.sql import Statement, among, json_rows, numbered, statement, statement_text
 from remembrancer.db.tables import conversations, messages, participants, withheld_messages

@@ -15,9 +15,9 @@ from remembrancer.access import Actor, KeyCheck, as_user
 from remembrancer.db.cap import Cap
 from remembrancer.db.connections import new_pool
 from remembrancer.db.failures import MOVED_ADVICE, translate
+from remembrancer.db.location import Location
 from remembrancer.db.pipeline import pipelined, session_of
-from remembrancer.db.place import Place
-from remembrancer.db.planning import PLANNED_ONCE, SETTINGS
+from remembrancer.db.plans import PLANNED_ONCE, SETTINGS
 from remembrancer.db.replica import Replica
 from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.slow import SlowTrips
@@ -63,11 +63,11 @@ class Database:
         find: Callable[[], Awaitable[str]] | None = None,
     ) -> None:
         self._slow = SlowTrips(slow_query_ms, self._plan) if slow_query_ms else None
-        self._place = Place(url, pool_size, self._slow, cap, find)
+        self._location = Location(url, pool_size, self._slow, cap, find)
         self.replica: Replica | None = None
         if replica_url is not None:
             copy = new_pool(driver_url(replica_url), pool_size, self._slow, cap)
-            self.replica = Replica(copy, self._place.pool)
+            self.replica = Replica(copy, self._location.pool)
         self._settings = SETTINGS
         if {make_url(each).username for each in (url, replica_url or url)} != {APP_ROLE}:
             self._settings = {**SETTINGS, "role": APP_ROLE}
@@ -76,7 +76,7 @@ class Database:
     @property
     def url(self) -> str:
         """The address of the database now."""
-        return self._place.url
+        return self._location.url
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
@@ -187,13 +187,13 @@ class Database:
                     await self._follow_move(url)
                 except errors.DatabaseUnavailable:
                     # What is left behind is dropped in the end.
-                    if not await self._place.has_moved(url):
+                    if not await self._location.has_moved(url):
                         raise
                     await self._follow_move(url)
             yield begun
 
     async def _follow_move(self, left: str) -> None:
-        await self._place.follow(left)
+        await self._location.follow(left)
         # It copies the server that was left.
         replica, self.replica = self.replica, None
         if replica is not None:
@@ -208,7 +208,7 @@ class Database:
         check: KeyCheck | None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         replica = await self._replica_for_now()
-        pool = self._place.pool if replica is None else replica.pool
+        pool = self._location.pool if replica is None else replica.pool
         try:
             async with pool.lend() as lent:
                 with pool.connection(lent) as connection:
@@ -254,7 +254,7 @@ class Database:
         self._check_open()
         url = self.url
         try:
-            async with self._place.pool.lend() as lent:
+            async with self._location.pool.lend() as lent:
                 role = "system" if system else actor.role
                 settings = {**self._settings, **statements[0].settings}
                 act_as = _act_as(actor.user_id, role, actor.key_check, settings)
@@ -267,7 +267,7 @@ class Database:
             translated = translate(error)
             if isinstance(translated, errors.WorkspaceMoved) or (
                 isinstance(translated, errors.DatabaseUnavailable)
-                and await self._place.has_moved(url)
+                and await self._location.has_moved(url)
             ):
                 await self._follow_move(url)
                 translated = errors.WorkspaceMoved(MOVED_ADVICE)
@@ -283,12 +283,12 @@ class Database:
 
     async def is_pooled(self) -> bool:
         """Whether a pooler stands between us and Postgres, such as PgBouncer."""
-        async with self._place.pool.lend() as lent:
+        async with self._location.pool.lend() as lent:
             return session_of(lent.driver).is_pooled
 
     async def is_prepared(self) -> bool:
         """Whether statements stay prepared on a connection."""
-        async with self._place.pool.lend() as lent:
+        async with self._location.pool.lend() as lent:
             return session_of(lent.driver).most_prepared > 0
 
     async def revision(self) -> tuple[str, str | None]:
@@ -299,7 +299,7 @@ class Database:
 
     async def _plan(self, sql: str, settings: Mapping[str, str]) -> str:
         """Return the generic plan of a statement."""
-        async with self._place.pool.lend() as lent, lent.driver.transaction():
+        async with self._location.pool.lend() as lent, lent.driver.transaction():
             cursor = psycopg.AsyncCursor(lent.driver)
             for name, value in {**self._settings, **settings}.items():
                 await cursor.execute("SELECT set_config(%s, %s, true)", (name, value))
@@ -311,7 +311,7 @@ class Database:
         self._is_closed = True
         if self._slow is not None:
             await self._slow.close()
-        await self._place.pool.close()
+        await self._location.pool.close()
         if self.replica is not None:
             await self.replica.pool.close()
 

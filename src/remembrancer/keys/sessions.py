@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from remembrancer.db.planning import PLANNED_ONCE
+from remembrancer.db.plans import PLANNED_ONCE
 from remembrancer.db.rows import CountRow, first_row, one_row
 from remembrancer.db.sql import Statement, numbered, statement
 

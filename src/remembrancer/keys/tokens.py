@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
-from remembrancer.db.planning import PLANNED_ONCE
+from remembrancer.db.plans import PLANNED_ONCE
 from remembrancer.db.sql import Statement, numbered, statement
 from remembrancer.errors import ConfigurationError, Forbidden, Unauthenticated
 from remembrancer.ids import DEFAULT_WORKSPACE, new_uuid

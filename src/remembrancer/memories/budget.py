@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer import audit
 from remembrancer.access import Actor
-from remembrancer.db.planning import plan_anew
+from remembrancer.db.plans import plan_anew
 from remembrancer.db.rows import TextRow
 from remembrancer.db.sql import statement
 from remembrancer.db.trips import Trip, together

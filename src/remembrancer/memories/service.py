@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit, checks
 from remembrancer.access import Actor, may_change
 from remembrancer.backend import Backend
-from remembrancer.db.planning import plan_anew
+from remembrancer.db.plans import plan_anew
 from remembrancer.db.replica import may_use_replica
 from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.trips import Trip, together

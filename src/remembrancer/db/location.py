@@ -17,7 +17,7 @@ WAIT_SECONDS: Final = 30.0
 LOOK_SECONDS: Final = 0.05
 
 
-class Place:
+class Location:
     """The address of a database, and the pool of connections to it.
 
     Both change when it moves. ``find`` says where the database is now; without it, it stays.
