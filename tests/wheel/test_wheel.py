@@ -125,14 +125,15 @@ def test_a_server_runs_with_its_extra(
     python: Path, wheel: Path, locked: tuple[str, str], tmp_path: Path
 ) -> None:
     """Commands name the extra that they miss; with it, ``demo`` plays the sample on a server."""
-    install(python, wheel, "cli", *locked)
+    # Bytecode is for the size alone.
+    install(python, wheel, "cli", "--no-compile", *locked)
     data = ("--data-dir", str(tmp_path / "data"))
     for command, extra in (("serve", "server"), ("mcp", "mcp"), ("openapi", "server")):
         refused = run(python, "-m", "remembrancer", *data, command, directory=tmp_path)
         assert refused.returncode == 2, refused.stderr
         assert refused.stderr.endswith(f"pip install 'remembrancer[{extra}]'\n")
         assert len(refused.stderr.splitlines()) == 1
-    install(python, wheel, "server", *locked)
+    install(python, wheel, "server", "--no-compile", *locked)
     played = run(python, "-m", "remembrancer", "demo", directory=tmp_path)
     assert played.returncode == 0, played.stderr
     # Without "-W error": pip has warnings of its own.
