@@ -65,6 +65,7 @@ from remembrancer.nouns import (
     MemoryOperations,
     SpaceOperations,
     UserOperations,
+    WorkspaceOperations,
 )
 from remembrancer.periodic import close_all
 from remembrancer.places.service import Places
@@ -91,9 +92,9 @@ from remembrancer.user_names import AnyUser
 from remembrancer.users.schemas import User
 from remembrancer.validation import validate
 from remembrancer.workspaces.databases import Servers
+from remembrancer.workspaces.holds import Holds
 from remembrancer.workspaces.host import Host
 from remembrancer.workspaces.rows import WorkspaceRow
-from remembrancer.workspaces.service import Workspaces
 from remembrancer.workspaces.turns import Turns
 
 if TYPE_CHECKING:
@@ -189,12 +190,10 @@ class Remembrancer:
         self.jobs = Jobs(database)
         self.audit = AuditLog(database)
         self.usage = Usage(database, backend.usage_counts)
-        self.workspaces = Workspaces(
-            database,
-            lambda: self.host,
-            first_key=_first_key,
-            counts=lambda store: counts(store.database),
-            is_host=self.is_default,
+        self.workspaces = WorkspaceOperations(
+            Holds(database, lambda: self.host, is_host=self.is_default),
+            _first_key,
+            lambda store: counts(store.database),
         )
 
     @property

@@ -3,6 +3,9 @@
 Each has the methods of one service, and those of others as attributes.
 """
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 from remembrancer.agents.service import Agents
 from remembrancer.backend import Backend
 from remembrancer.context.bulletin import Bulletins
@@ -13,13 +16,21 @@ from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.service import Summaries
 from remembrancer.facts.service import Facts
 from remembrancer.identity.service import Identity
+from remembrancer.keys.schemas import NewKey
 from remembrancer.memories.batch import Batches
 from remembrancer.memories.service import Memories
 from remembrancer.portability.service import Export
 from remembrancer.preferences.repository import add_for_agent
 from remembrancer.recall.service import Recall
 from remembrancer.spaces.service import Spaces
+from remembrancer.statistics import Counts
 from remembrancer.users.service import Users
+from remembrancer.workspaces.holds import Holds
+from remembrancer.workspaces.migrations import WorkspaceMigrations
+from remembrancer.workspaces.moves import WorkspaceMoves
+from remembrancer.workspaces.service import Workspaces
+
+Store = TypeVar("Store")
 
 
 class UserOperations(Users):
@@ -92,3 +103,25 @@ class SpaceOperations(Spaces):
     def __init__(self, backend: Backend, facts: Facts) -> None:
         super().__init__(backend)
         self.memories = facts.memories
+
+
+class WorkspaceOperations(Workspaces[Store]):
+    """Workspaces: their life, moves and migrations. Only a key of the default one manages them."""
+
+    def __init__(
+        self,
+        holds: Holds[Store],
+        first_key: Callable[[Store], Awaitable[NewKey]],
+        counts: Callable[[Store], Awaitable[Counts]],
+    ) -> None:
+        super().__init__(holds, first_key, counts)
+        self._moves = moves = WorkspaceMoves(holds)
+        self.move = moves.move
+        self.confirm_move = moves.confirm_move
+        self.undo_move = moves.undo_move
+        self.close = moves.close
+        self.migrate = WorkspaceMigrations(holds).migrate
+
+    async def recover(self) -> int:
+        """End creations, drops and steps of moves that died amid their work; return how many."""
+        return await super().recover() + await self._moves.recover()

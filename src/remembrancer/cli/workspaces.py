@@ -17,8 +17,8 @@ from remembrancer.cli.runtime import ADMIN
 from remembrancer.paging import all_items
 from remembrancer.settings import MAIN
 from remembrancer.text import plural
+from remembrancer.workspaces.migrations import MOST_AT_ONCE
 from remembrancer.workspaces.schemas import MoveState, NewWorkspace, Workspace, WorkspaceLimits
-from remembrancer.workspaces.service import MOST_AT_ONCE
 
 group = typer.Typer()
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg.rows import TupleRow
@@ -91,6 +91,11 @@ class Servers:
 
 def _url(secret: SecretStr) -> str:
     return driver_url(secret.get_secret_value())
+
+
+def database_name(workspace: str, id_: UUID) -> str:
+    """Return the name of the database of a workspace; ``id_`` makes it unique."""
+    return f"remembrancer_{workspace.replace('-', '_')}_{id_.hex[-8:]}"
 
 
 def create_database(server: Server, database: str, *, exist_ok: bool = False) -> None:
