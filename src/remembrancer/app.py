@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
@@ -204,7 +205,7 @@ class Remembrancer:
     @property
     def is_usable(self) -> bool:
         """Whether this workspace is not suspended."""
-        return self._beside is None or self._beside.host.is_active(self.workspace)
+        return self._beside is None or self._beside.host.is_active(self)
 
     @cached_property
     def host(self) -> "Host[Remembrancer]":
@@ -213,8 +214,10 @@ class Remembrancer:
         return Host(self, self.database, servers, self._open_beside, self.settings.workspaces)
 
     @cached_property
-    def _cap(self) -> Cap:
-        return Cap(self.settings.workspaces.connections, wait_seconds=WAIT_SECONDS)
+    def _caps(self) -> defaultdict[str, Cap]:
+        """The caps on connections to each server: one that is silent must not hold up others."""
+        most = self.settings.workspaces.connections
+        return defaultdict(lambda: Cap(most, wait_seconds=WAIT_SECONDS))
 
     @asynccontextmanager
     async def _open_beside(self, row: WorkspaceRow, url: str) -> "AsyncIterator[Remembrancer]":
@@ -222,9 +225,9 @@ class Remembrancer:
             url,
             pool_size=self.settings.workspaces.pool_size,
             slow_query_ms=self.settings.database.slow_query_ms,
-            cap=self._cap,
+            cap=self._caps[row.server],
             replica_url=self.host.servers[row.server].replica_url_of(row.database),
-            find=partial(self.host.address, row.name),
+            find=partial(self.host.address, row),
         )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)
@@ -387,12 +390,13 @@ def _parts(settings: Settings, beside: Remembrancer | None) -> _Parts:
     return _Parts(Guard(settings.guard), model, reranker)
 
 
-async def _turn(store: Remembrancer, seconds: float, *, sweep: bool, remove_old: bool) -> None:
-    await store.worker.turn(seconds, sweep=sweep)
+async def _turn(store: Remembrancer, seconds: float, *, sweep: bool, remove_old: bool) -> bool:
+    has_more = await store.worker.turn(seconds, sweep=sweep)
     if sweep:
         await store.expiry.sweep()
     if remove_old:
         await store.retention.remove_old()
+    return has_more
 
 
 async def _first_key(store: Remembrancer) -> NewKey:

@@ -51,7 +51,9 @@ async def _take(scope: Scope, workspace: str, refusal: str) -> Remembrancer:
     default: Remembrancer = scope["app"].state.memory
     loans: AsyncExitStack = scope[_LOANS]
     try:
-        store = await loans.enter_async_context(default.host.use(workspace, states=_STATES))
+        store = await loans.enter_async_context(
+            default.host.use(workspace, states=_STATES, is_noted=False)
+        )
     except NotFound:
         raise Unauthenticated(refusal) from None
     scope[_STORE] = store
@@ -68,6 +70,7 @@ def check_workspace(scope: Scope, *, is_new: bool = True) -> None:
         return
     bind(workspace=store.workspace)
     host = scope["app"].state.memory.host
-    host.check(store.workspace)
-    if is_new and (most := host.limits(store.workspace).get("requests_per_minute")):
+    host.check(store)
+    host.note(store)
+    if is_new and (most := host.limits(store).get("requests_per_minute")):
         scope["app"].state.rate_limit.count(f"workspace {store.workspace}", most)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from itertools import product
 from typing import Any
@@ -188,14 +189,14 @@ async def test_a_key_opens_no_other_workspace(host: Remembrancer, api: Api) -> N
 async def test_invented_names_disturb_nobody(host: Remembrancer, api: Api) -> None:
     """A name that no workspace can have never reaches the look at the registry."""
     await host.workspaces.create(ADMIN, "team-a")
-    async with host.host.use("team-a"):
+    async with host.host.use("team-a") as store:
         for name in ("team-z", "team\0a", "\N{SNOWMAN}", "x" * 10_000):
             answer = await api.client.post("/signin", data={"key": f"rmb_{name}.secret"})
             assert answer.status_code == 401, name
-    rows("UPDATE workspaces SET state = 'suspended'")
-    await host.host._follow()
-    with pytest.raises(Forbidden):
-        host.host.check("team-a")
+        rows("UPDATE workspaces SET state = 'suspended'")
+        await host.host._follow()
+        with pytest.raises(Forbidden):
+            host.host.check(store)
     assert rows("SELECT used_at > created_at FROM workspaces") == [(True,)]
 
 
@@ -323,7 +324,7 @@ async def test_another_process_follows_what_was_changed(
         await host.workspaces.create(ADMIN, "tenant", limits=WorkspaceLimits(requests_per_minute=9))
         async with other.host.use("tenant") as store:
             await person(store, "Ada")
-            assert other.host.limits("tenant") == {"requests_per_minute": 9}
+            assert other.host.limits(store) == {"requests_per_minute": 9}
         await host.workspaces.suspend(ADMIN, "tenant")
         await other.host._follow()
         with pytest.raises(Forbidden, match="suspended"):
@@ -351,7 +352,8 @@ async def test_connections_of_all_workspaces_are_capped(
     host: Remembrancer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three connections serve four workspaces that are used at once; nobody waits for ever."""
-    monkeypatch.setattr(host, "_cap", Cap(3, wait_seconds=30), raising=False)
+    caps = defaultdict(lambda: Cap(3, wait_seconds=30))
+    monkeypatch.setattr(host, "_caps", caps, raising=False)
     names = [f"tenant-{number}" for number in range(4)]
     for name in names:
         await host.workspaces.create(ADMIN, name)
@@ -374,7 +376,8 @@ async def test_connections_of_all_workspaces_are_capped(
     for name in names:
         async with host.host.use(name) as store:
             assert len((await store.users.list(ADMIN)).items) == 1
-    monkeypatch.setattr(host, "_cap", Cap(1, wait_seconds=0.1), raising=False)
+    caps = defaultdict(lambda: Cap(1, wait_seconds=0.1))
+    monkeypatch.setattr(host, "_caps", caps, raising=False)
     await host.host.close()
     async with host.host.use(names[0]) as one, one.database.system():
         with pytest.raises(DatabaseUnavailable, match=r"workspaces\.connections"):

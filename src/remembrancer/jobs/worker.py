@@ -127,16 +127,17 @@ class Worker:
                 return
             await asyncio.sleep(LOST_DATABASE)
 
-    async def turn(self, seconds: float, *, sweep: bool) -> None:
+    async def turn(self, seconds: float, *, sweep: bool) -> bool:
         """Run jobs that are ready, one by one, for so many seconds: what runs then is finished.
 
-        With ``sweep`` it first does what :meth:`run` does regularly.
+        With ``sweep`` it first does what :meth:`run` does regularly. Returns whether the time was
+        up before the work.
         """
         if sweep:
             await self._maintain(sweep=True, everything=True)
         async with self._database.system() as connection:
             if not await queue.is_due(connection, list(self._tasks)):
-                return
+                return False
         self._turn_ends = time.monotonic() + seconds
         self._turn = asyncio.create_task(self._work(once=True, concurrency=1), name="turn")
         try:
@@ -148,6 +149,9 @@ class Worker:
                 with suppress(asyncio.CancelledError):
                     await self._turn
                 raise
+            return True
+        else:
+            return False
         finally:
             self._turn = None
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Executor
@@ -14,7 +15,13 @@ from pydantic import SecretStr
 from remembrancer.db.engine import Database
 from remembrancer.db.migrate import is_known, is_usable_at, migrate, newest
 from remembrancer.db.urls import driver_url, service_url
-from remembrancer.errors import Forbidden, NotFound, Unavailable, WorkspaceUnavailable
+from remembrancer.errors import (
+    DatabaseUnavailable,
+    Forbidden,
+    NotFound,
+    Unavailable,
+    WorkspaceUnavailable,
+)
 from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.periodic import Periodic
 from remembrancer.settings import Settings, WorkspaceSettings
@@ -28,7 +35,14 @@ log = logging.getLogger(__name__)
 FOLLOW_SECONDS: Final = 1.0
 """Seconds until all processes know that a workspace was suspended, dropped or given limits."""
 
-_KEPT: Final = ("active", "suspended")
+NEW_SECONDS: Final = 1.0
+"""Seconds that a new one stays open, though it is one too many: somebody waits for it."""
+REST_SECONDS: Final = 5.0
+"""Seconds in which no workspace is opened on a server that was silent."""
+SILENT_SECONDS: Final = 1.0
+"""Seconds after which a server that could not be reached counts as silent."""
+
+_DROPPED: Final = "the workspace was dropped"
 
 Store = TypeVar("Store")
 OpenStore = Callable[[WorkspaceRow, str], AbstractAsyncContextManager[Store]]
@@ -44,6 +58,8 @@ class _Opened(Generic[Store]):
         self.closing = closing
         self.users = 0
         self.is_stale = False
+        self.is_new = True
+        self.at = time.monotonic()
 
 
 class Host(Generic[Store]):
@@ -65,7 +81,10 @@ class Host(Generic[Store]):
         self._most = settings.opened
         self._migrates = settings.migrate_on_use
         self._opened: OrderedDict[str, _Opened[Store]] = OrderedDict()
-        self._locks: dict[str, asyncio.Lock] = {}
+        # Those in use that were let go are still among these, by their stores.
+        self._living: dict[int, _Opened[Store]] = {}
+        self._opening: dict[tuple[str, tuple[str, ...]], asyncio.Task[_Opened[Store]]] = {}
+        self._rests_until: dict[str, float] = {}
         self._used: set[str] = set()
         self._closing: set[asyncio.Task[None]] = set()
         self._following = Periodic(self._follow, every=FOLLOW_SECONDS, what="look at workspaces")
@@ -73,9 +92,9 @@ class Host(Generic[Store]):
 
     @asynccontextmanager
     async def use(
-        self, name: str, *, states: tuple[str, ...] = ("active",)
+        self, name: str, *, states: tuple[str, ...] = ("active",), is_noted: bool = True
     ) -> AsyncIterator[Store]:
-        """Lend the store of a workspace.
+        """Lend the store of a workspace, and note its use if ``is_noted``.
 
         Raises ``NotFound`` for an unknown one, ``Forbidden`` for one that is suspended, and
         ``WorkspaceUnavailable`` for one in another state, or with another version's schema.
@@ -84,6 +103,8 @@ class Host(Generic[Store]):
             yield self.default
             return
         opened = await self._take(name, states)
+        if is_noted:
+            self._used.add(name)
         try:
             yield opened.store
         finally:
@@ -91,23 +112,37 @@ class Host(Generic[Store]):
             if opened.is_stale:
                 self._close_unused(opened)
 
-    async def address(self, name: str) -> str:
-        """Return the address of a workspace for the service."""
-        row = await self.find(name)
-        return self.servers[row.server].service_url(row.database)
+    async def address(self, opened: WorkspaceRow) -> str:
+        """Return where a workspace that was opened is now.
 
-    def is_active(self, name: str) -> bool:
-        """Return whether an open workspace may be used."""
-        return name == DEFAULT_WORKSPACE or self._opened[name].row.is_active
+        Raises ``WorkspaceUnavailable`` if it was dropped, though another may have its name.
+        """
+        with suppress(NotFound):
+            row = await self.find(opened.name)
+            if row.id == opened.id:
+                return self.servers[row.server].service_url(row.database)
+        raise WorkspaceUnavailable(_DROPPED)
 
-    def check(self, name: str) -> None:
-        """Raise ``Forbidden`` for an open workspace that is suspended."""
-        if name in self._opened:
-            _check(self._opened[name].row, ("active",))
+    def is_active(self, store: Store) -> bool:
+        """Return whether a workspace that was lent may still be used."""
+        opened = self._living.get(id(store))
+        return opened is not None and opened.row.is_active
 
-    def limits(self, name: str) -> Mapping[str, int | None]:
-        """Return the limits of an open workspace."""
-        return self._opened[name].row.limits if name in self._opened else {}
+    def check(self, store: Store) -> None:
+        """Raise what :meth:`use` would for a workspace that was lent."""
+        if (opened := self._living.get(id(store))) is None:
+            raise WorkspaceUnavailable(_DROPPED)
+        _check(opened.row, ("active",))
+
+    def note(self, store: Store) -> None:
+        """Note a use of a workspace that was lent."""
+        if (opened := self._living.get(id(store))) is not None:
+            self._used.add(opened.row.name)
+
+    def limits(self, store: Store) -> Mapping[str, int | None]:
+        """Return the limits of a workspace that was lent."""
+        opened = self._living.get(id(store))
+        return {} if opened is None else opened.row.limits
 
     async def find(self, name: str) -> WorkspaceRow:
         """Return a workspace; raise ``NotFound`` for an unknown one."""
@@ -115,24 +150,53 @@ class Host(Generic[Store]):
 
     async def _take(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
         opened = self._opened.get(name)
-        if opened is None or opened.row.state not in states:
-            lock = self._locks.setdefault(name, asyncio.Lock())
-            try:
-                async with lock:
-                    opened = self._opened.get(name) or await self._open(name, states)
-            finally:
-                if not lock.locked():
-                    self._locks.pop(name, None)
+        while opened is None or opened.is_stale:  # it may change while it is opened
+            opened = await self._open_once(name, states)
         _check(opened.row, states)
         opened.users += 1
-        self._used.add(name)
+        opened.is_new = False
         self._opened.move_to_end(name)
         self._close_surplus()
         return opened
 
+    async def _open_once(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
+        """Open a workspace. Who asks meanwhile gets the same store, or the same error."""
+        key = name, states
+        if (opening := self._opening.get(key)) is None:
+            opening = self._opening[key] = asyncio.create_task(self._open(name, states))
+            opening.add_done_callback(lambda task: self._note_opened(key, task))
+        return await asyncio.shield(opening)
+
+    def _note_opened(
+        self, key: tuple[str, tuple[str, ...]], task: "asyncio.Task[_Opened[Store]]"
+    ) -> None:
+        del self._opening[key]
+        if not task.cancelled():
+            task.exception()  # nobody may be left who waits for it
+
     async def _open(self, name: str, states: tuple[str, ...]) -> _Opened[Store]:
         row = await self.find(name)
         _check(row, states)
+        begun = time.monotonic()
+        if begun < self._rests_until.get(row.server, begun):
+            raise DatabaseUnavailable("the database does not answer; try again later")
+        try:
+            opened = await self._open_there(row)
+        except DatabaseUnavailable as error:
+            # Without a cause, our own connections were all busy.
+            if error.__cause__ is not None and time.monotonic() - begun > SILENT_SECONDS:
+                self._rests_until[row.server] = time.monotonic() + REST_SECONDS
+            raise
+        if (other := self._opened.get(name)) is not None:  # for other states
+            self._let_go(opened)
+            return other
+        self._opened[name] = opened
+        if not self._is_following:
+            self._is_following = True
+            self._following.start()
+        return opened
+
+    async def _open_there(self, row: WorkspaceRow) -> _Opened[Store]:
         if row.revision != newest():
             row = await self._fitting(row)
         url = self.servers[row.server].service_url(row.database)
@@ -140,10 +204,7 @@ class Host(Generic[Store]):
             store = await stack.enter_async_context(self._open_store(row, url))
             if self.prepare is not None:
                 self.prepare(store)
-            opened = self._opened[name] = _Opened(row, store, stack.pop_all())
-        if not self._is_following:
-            self._is_following = True
-            self._following.start()
+            opened = self._living[id(store)] = _Opened(row, store, stack.pop_all())
         return opened
 
     async def _fitting(self, row: WorkspaceRow) -> WorkspaceRow:
@@ -181,24 +242,26 @@ class Host(Generic[Store]):
 
     async def _follow(self) -> None:
         """Note what was used; let go of those whose place or state has changed."""
-        names = list(self._opened)
+        living = list(self._living.values())
         used, self._used = self._used, set()
-        if not names:
+        if not living and not used:
             return
+        names = sorted({opened.row.name for opened in living})
         async with self._database.system() as connection:
             if used:
                 await repository.note_uses(connection, used)
             rows = {row.name: row for row in await repository.with_names(connection, names)}
-        for name in names:
-            if (opened := self._opened.get(name)) is not None:
-                self._compare(opened, rows.get(name))
+        for opened in living:
+            self._compare(opened, rows.get(opened.row.name))
 
     def _compare(self, opened: _Opened[Store], row: WorkspaceRow | None) -> None:
         old = opened.row
-        if row is not None and row.state in _KEPT and _place(row) == _place(old):
-            opened.row = row
-            return
-        self._let_go(opened)
+        if row is None or row.id != old.id:
+            row = replace(old, state=WorkspaceState.DROPPING)
+        opened.row = row
+        stays = row.is_active or (row.state == WorkspaceState.SUSPENDED and opened.users)
+        if not opened.is_stale and not (stays and _place(row) == _place(old)):
+            self._let_go(opened)
 
     def forget(self, name: str) -> None:
         """Close a workspace that was changed here, once nobody uses it; the next use opens it."""
@@ -213,24 +276,30 @@ class Host(Generic[Store]):
 
     def _close_surplus(self) -> None:
         surplus = len(self._opened) - self._most
+        waited_for = time.monotonic() - NEW_SECONDS
         for opened in list(self._opened.values()) if surplus > 0 else ():
-            if surplus > 0 and not opened.users:
+            is_free = not opened.users and not (opened.is_new and opened.at > waited_for)
+            if surplus > 0 and is_free:
                 self._let_go(opened)
                 surplus -= 1
 
     def _close_unused(self, opened: _Opened[Store]) -> None:
         if not opened.users:
+            self._living.pop(id(opened.store), None)
             task = asyncio.create_task(_close(opened))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Close all of them."""
+        for opening in self._opening.values():
+            opening.cancel()
+        await asyncio.gather(*self._opening.values(), return_exceptions=True)
         if self._is_following:
             await self._following.stop()
         with suppress(Unavailable):
             await self._follow()
-        for opened in list(self._opened.values()):
+        for opened in list(self._living.values()):
             opened.users = 0
             self._let_go(opened)
         await asyncio.gather(*self._closing)
@@ -269,7 +338,7 @@ async def _close(opened: _Opened[Store]) -> None:
 
 
 def _place(row: WorkspaceRow) -> tuple[object, ...]:
-    return row.id, row.server, row.database
+    return row.id, row.server, row.database, row.revision
 
 
 def _check(row: WorkspaceRow, states: tuple[str, ...]) -> None:

@@ -170,7 +170,7 @@ class Workspaces(Generic[Store]):
         bytes_ = await asyncio.to_thread(size, host.servers[row.server], row.database)
         counts = Counts(users=0, agents=0, memories=0, messages=0)
         if bytes_:
-            async with host.use(row.name, states=tuple(WorkspaceState)) as store:
+            async with host.use(row.name, states=tuple(WorkspaceState), is_noted=False) as store:
                 counts = await self._counts(store)
             host.forget(row.name)
         return DropReceipt(

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Final, Generic, Protocol, TypeVar
@@ -26,6 +26,9 @@ REMOVAL_SECONDS: Final = 3600.0
 TURN_SECONDS: Final = 10.0
 """Seconds after which a workspace with more to do lets others go first."""
 
+MOST_BESIDE: Final = 16
+"""Workspaces whose long jobs run beside the turns of others."""
+
 Store = TypeVar("Store")
 StoreT_contra = TypeVar("StoreT_contra", contravariant=True)
 
@@ -35,14 +38,18 @@ class Turn(Protocol[StoreT_contra]):
 
     async def __call__(
         self, store: StoreT_contra, seconds: float, *, sweep: bool, remove_old: bool
-    ) -> None:
-        """Run jobs; with ``sweep`` look for work without one, with ``remove_old`` for old rows."""
+    ) -> bool:
+        """Run jobs; with ``sweep`` look for work without one, with ``remove_old`` for old rows.
+
+        Returns whether the time was up before the work.
+        """
 
 
 class Turns(Generic[Store]):
     """Gives each workspace its turn: at once after it was used, and once a minute.
 
-    At most ``at_once`` have theirs at the same time.
+    There are ``at_once`` places. Those that were used, or have more to do, come before the others.
+    A job that takes longer than a turn gives its place to the next workspace, and runs on.
     """
 
     def __init__(
@@ -58,8 +65,13 @@ class Turns(Generic[Store]):
         self._host = host
         self._turn = turn
         self._recover = recover
-        self._free = asyncio.Semaphore(at_once)
+        self._places = at_once
+        self._beside = 0
+        self._first: dict[str, None] = {}
+        self._others: dict[str, None] = {}
+        self._unswept: set[str] = set()
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._seconds = TURN_SECONDS
         self._looked_at = datetime.now(UTC)
         self._recovering: asyncio.Task[None] | None = None
         self._round_at = -inf
@@ -74,6 +86,7 @@ class Turns(Generic[Store]):
             yield
         finally:
             await looking.stop()
+            self._first, self._others = {}, {}
             tasks = [*self._running.values(), *([self._recovering] if self._recovering else [])]
             for task in tasks:
                 task.cancel()
@@ -91,18 +104,24 @@ class Turns(Generic[Store]):
         self._looked_at = datetime.now(UTC)
         async with self._database.system() as connection:
             names = await repository.used(connection, since)
-        for name in names:
-            if name not in self._running:
-                self._begin(name, TURN_SECONDS, sweep=is_round)
+        if is_round:
+            self._others |= dict.fromkeys(names)
+            self._unswept.update(names)
+        else:
+            self._first |= dict.fromkeys(names)
+        self._begin_due()
 
     async def once(self) -> None:
         """Work in each workspace until nothing is due."""
+        self._seconds = inf
         await self._recover()
         async with self._database.system() as connection:
             names = await repository.used(connection, None)
-        for name in names:
-            self._begin(name, inf, sweep=True)
-        await asyncio.gather(*self._running.values())
+        self._others |= dict.fromkeys(names)
+        self._unswept.update(names)
+        self._begin_due()
+        while self._running:
+            await asyncio.wait(self._running.values())
 
     async def _recover_all(self) -> None:
         """End what died, beside the turns: a server that does not answer must not hold them up."""
@@ -110,22 +129,65 @@ class Turns(Generic[Store]):
             if recovered := await self._recover():
                 log.info("ended what died amid %d workspaces", recovered)
 
-    def _begin(self, name: str, seconds: float, *, sweep: bool) -> None:
-        task = asyncio.create_task(self._take_turn(name, seconds, sweep=sweep), name="turn")
-        self._running[name] = task
-        task.add_done_callback(lambda _: self._running.pop(name, None))
+    def _begin_due(self) -> None:
+        for name in [*self._first, *self._others]:
+            if self._places and name not in self._running:
+                self._begin(name)
 
-    async def _take_turn(self, name: str, seconds: float, *, sweep: bool) -> None:
+    def _begin(self, name: str) -> None:
+        for due in (self._first, self._others):
+            due.pop(name, None)
+        self._places -= 1
+        task = asyncio.create_task(self._take_turn(name), name="turn")
+        self._running[name] = task
+        task.add_done_callback(lambda _: self._end(name))
+
+    def _end(self, name: str) -> None:
+        del self._running[name]
+        self._begin_due()
+
+    async def _take_turn(self, name: str) -> None:
         now = time.monotonic()
+        sweep = name in self._unswept
+        self._unswept.discard(name)
         remove_old = sweep and now - self._removed_at.get(name, -inf) >= REMOVAL_SECONDS
         if remove_old:
             self._removed_at[name] = now
-        async with self._free:
+        with self._place():
             try:
-                async with self._host.use(name) as store:
-                    await self._turn(store, seconds, sweep=sweep, remove_old=remove_old)
+                async with self._host.use(name, is_noted=False) as store:
+                    has_more = await self._turn(
+                        store, self._seconds, sweep=sweep, remove_old=remove_old
+                    )
+                if has_more:
+                    self._first[name] = None
             except (NotFound, Forbidden, Unavailable):
                 log.info("a workspace had no turn: it is not there, suspended or unavailable")
             except Exception as error:
                 # One must not end the turns of the others. Its text may quote data.
                 log.warning("the turn of a workspace failed (%s)", type(error).__name__)
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Give the place back at the end, or when the time of the turn is over."""
+        is_beside = False
+
+        def leave() -> None:
+            nonlocal is_beside
+            if self._beside < MOST_BESIDE:
+                is_beside = True
+                self._beside += 1
+                self._places += 1
+                self._begin_due()
+
+        loop = asyncio.get_running_loop()
+        timer = None if self._seconds == inf else loop.call_later(self._seconds, leave)
+        try:
+            yield
+        finally:
+            if timer is not None:
+                timer.cancel()
+            if is_beside:
+                self._beside -= 1
+            else:
+                self._places += 1
