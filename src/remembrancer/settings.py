@@ -326,8 +326,8 @@ class WorkspaceSettings(BaseModel):
     pool_size: int = Field(4, ge=1, le=100)
     """Connections of each workspace."""
     connections: int = Field(40, ge=2, le=10_000)
-    """Connections of all workspaces together in each process, those to replicas among them, beside
-    those of the default one."""
+    """Connections of all workspaces of one server together in each process, those to its replica
+    among them, beside those of the default one."""
     migrate_on_use: bool = True
     """Whether an older workspace is migrated when somebody uses it; else it is refused until
     ``remembrancer workspaces migrate`` has run."""

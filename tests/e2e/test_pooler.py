@@ -63,6 +63,7 @@ def bouncer(
         "password": owner.password,
     }
     known = " ".join(f"{name}={value}" for name, value in place.items() if value is not None)
+    anywhere = known.replace(f" dbname={owner.database}", "")
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     config = tmp_path_factory.mktemp("bouncer") / "pgbouncer.ini"
@@ -70,6 +71,7 @@ def bouncer(
 [databases]
 service = {known} user={APP_ROLE}
 owner = {known} user={owner.username}
+* = {anywhere} user={APP_ROLE}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {port}
@@ -264,3 +266,27 @@ async def _untouched(*addresses: str) -> None:
 
 def _ids(people: list[User]) -> list[Any]:
     return [user.id for user in people]
+
+
+async def test_workspaces_are_created_used_and_dropped_behind_it(
+    memory: Remembrancer, database_url: str, bouncer: tuple[str, str], tmp_path: Path
+) -> None:
+    """Also the first of a server, for which a blank database is made."""
+    for (name,) in rows(
+        "SELECT datname FROM pg_database WHERE datname LIKE 'remembrancer_blank_%'"
+    ):
+        rows(f'DROP DATABASE "{name}" WITH (FORCE)')
+    service = make_url(bouncer[0]).set(database=make_url(database_url).database)
+    address = service.render_as_string(hide_password=False)
+    async with Remembrancer.open(settings=_settings(address, database_url, tmp_path)) as pooled:
+        for name in ("tenant-a", "tenant-b"):
+            await pooled.workspaces.create(ADMIN, name)
+            async with pooled.host.use(name) as store:
+                who = ResolveUser(platform="app", platform_user_id="ada", display_name="Ada")
+                ada = await store.users.resolve(as_actor(), who)
+                await store.remember("Ada drinks tea.", user=ada)
+                assert len((await store.recall("tea", user=ada)).hits) == 1
+        for name in ("tenant-a", "tenant-b"):
+            await pooled.workspaces.suspend(ADMIN, name)
+            receipt = await pooled.workspaces.drop(ADMIN, name, dry_run=False)
+            assert (receipt.users, receipt.memories) == (1, 1)

@@ -38,7 +38,7 @@ _ONE_LOGIN = (
     "database_url logs in as the owner of the tables, who could switch row-level security off;"
     f" let it log in as {APP_ROLE}, and give database_owner_url the owner's address (see Deploy)"
 )
-USABLE_FROM: Final = "0029"
+USABLE_FROM: Final = "0031"
 """The oldest revision whose code works with the newest schema: servers of both run side by side.
 
 A revision that only adds leaves it. One that changes what older code reads or writes raises it.

@@ -27,6 +27,9 @@ _END_CREATION: Final = """
 SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity
  WHERE state = 'active' AND starts_with(query, %s) AND pid <> pg_backend_pid()
 """
+_END_SESSIONS: Final = """
+SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE datname = %s
+"""
 _END_MS: Final = 10_000
 _LOCK: Final = 6_148_914_692
 _CONNECT_SECONDS: Final = 30
@@ -145,6 +148,9 @@ def _ensure_blank(server: Server, connection: Connection) -> str:
     unfinished = f"{_BLANK}{uuid4().hex[:8]}"
     _execute(connection, "CREATE DATABASE {}", unfinished)
     migrate(driver_url(server.owner_url_of(unfinished)), driver_url(server.service_url(unfinished)))
+    # A pooler keeps its sessions there, which would be in the way of the name and of each copy.
+    _execute(connection, "ALTER DATABASE {} ALLOW_CONNECTIONS false", unfinished)
+    connection.execute(_END_SESSIONS, [_END_MS, unfinished])
     _execute(connection, "ALTER DATABASE {} RENAME TO {}", unfinished, blank)
     return blank
 
