@@ -8,14 +8,25 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypedDict
 
-from pydantic import BaseModel, Field, HttpUrl, SecretStr, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    HttpUrl,
+    SecretStr,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from remembrancer.ids import check_small_name
 from remembrancer.settings_file import SettingsFile
 
 MAIN: Final = "main"
 """The server of ``database_url``, or the embedded one."""
-ServerName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")]
+ServerName = Annotated[
+    str, BeforeValidator(check_small_name), Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
+]
 
 
 class DatabaseSettings(BaseModel):
@@ -305,6 +316,8 @@ class ServerSettings(BaseModel):
 
 class WorkspaceServer(BaseModel):
     """A Postgres server that holds workspaces."""
+
+    model_config = ConfigDict(extra="forbid")
 
     url: SecretStr
     """Address of any database there, for the service, such as

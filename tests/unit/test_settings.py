@@ -3,8 +3,11 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from remembrancer import Settings
+from remembrancer.cli.explanations import explain
 from remembrancer.errors import ConfigurationError
 from remembrancer.settings import place
 
@@ -113,3 +116,24 @@ def test_a_data_directory_alone_has_a_database_of_its_own(
     both = Settings(**place("data", "postgresql://argument/x")).database_url
     assert both is not None
     assert "argument" in both.get_secret_value()
+
+
+@pytest.mark.parametrize(
+    ("servers", "reason"),
+    [
+        ('{"two": ', 'error parsing value for field "workspaces": it is not valid JSON'),
+        ('{"Two": {"url": "postgresql://db2/x"}}', "small letters, digits and hyphens"),
+        ('{"two": {"url": "postgresql://db2/x", "owner_ur": ""}}', "owner_ur: is an unknown field"),
+    ],
+)
+def test_wrong_servers_of_workspaces_are_told_in_a_line(
+    monkeypatch: pytest.MonkeyPatch, servers: str, reason: str
+) -> None:
+    monkeypatch.setenv("REMEMBRANCER_WORKSPACES__SERVERS", servers)
+    with pytest.raises((ValidationError, SettingsError)) as refused:
+        Settings()
+    told = explain(refused.value)
+    assert told is not None
+    assert reason in told
+    assert "\n" not in told
+    assert "db2" not in told

@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from remembrancer.errors import ConfigurationError, RemembrancerError, SimilarMemoryExists
 from remembrancer.validation import wrong_field
@@ -23,7 +24,7 @@ def explain(error: Exception) -> str | None:
             reason = "cancelled"
         case typer.TyperException():
             reason = _usage(error)
-        case ValidationError():
+        case ValidationError() | SettingsError():
             reason = validation_line(error)
         case SimilarMemoryExists(field="subject"):
             memory_id = error.extra["memory_id"]
@@ -40,7 +41,9 @@ def explain(error: Exception) -> str | None:
     return reason
 
 
-def validation_line(error: ValidationError) -> str:
+def validation_line(error: ValidationError | SettingsError) -> str:
+    if isinstance(error, SettingsError):  # it names the setting, and nothing of its value
+        return f"{str(error).partition(' from source')[0]}: it is not valid JSON"
     problems = error.errors(include_input=False, include_url=False)
     lines = [_reason(problem, of_settings=error.title == "Settings") for problem in problems]
     more = f"; and {len(lines) - 3} more" if len(lines) > 3 else ""

@@ -30,7 +30,15 @@ RequestsPerMinute = Annotated[
 
 def _table(workspaces: Sequence[Workspace]) -> Rows:
     rows = [
-        [w.name, _state(w), w.server, w.revision, day(w.created_at), day(w.used_at)]
+        [
+            w.name,
+            _state(w),
+            w.server,
+            w.revision,
+            w.limits.requests_per_minute or "",
+            day(w.created_at),
+            day(w.used_at),
+        ]
         for w in workspaces
     ]
     return table(
@@ -38,6 +46,7 @@ def _table(workspaces: Sequence[Workspace]) -> Rows:
         "State",
         "Server",
         "Schema",
+        "Per minute",
         "Created",
         "Last used",
         rows=rows,
@@ -199,24 +208,26 @@ async def move(
     return Output(moved, text)
 
 
-@command(group, render=_one)
-async def confirm_move(app: Remembrancer, name: Name) -> Workspace:
+@command(group, json=True)
+async def confirm_move(app: Remembrancer, name: Name) -> Output:
     """Drop what a workspace left on its old server; its move cannot be undone any more.
 
     Examples:
       remembrancer workspaces confirm-move acme
     """
-    return await app.workspaces.confirm_move(ADMIN, name)
+    confirmed = await app.workspaces.confirm_move(ADMIN, name)
+    return Output(confirmed, f"{name} stays on {confirmed.server}; its old database is dropped.")
 
 
-@command(group, render=_one)
-async def undo_move(app: Remembrancer, name: Name) -> Workspace:
+@command(group, json=True)
+async def undo_move(app: Remembrancer, name: Name) -> Output:
     """Bring a workspace back with all that was written since, or stop its copy.
 
     Examples:
       remembrancer workspaces undo-move acme
     """
-    return await app.workspaces.undo_move(ADMIN, name)
+    undone = await app.workspaces.undo_move(ADMIN, name)
+    return Output(undone, f"{name} is on {undone.server}, with all that was written since.")
 
 
 @command(group, json=True)

@@ -5,15 +5,16 @@ from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
-from remembrancer.ids import DEFAULT_WORKSPACE
+from remembrancer.ids import DEFAULT_WORKSPACE, check_small_name
 from remembrancer.paging import Items
 from remembrancer.settings import MAIN, ServerName
 from remembrancer.validation import Input
 
 WorkspaceName = Annotated[
     str,
+    BeforeValidator(check_small_name),
     Field(
         pattern=r"^[a-z0-9][a-z0-9-]{0,39}$",
         examples=["acme"],
