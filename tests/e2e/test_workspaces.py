@@ -6,6 +6,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 from uuid import uuid4
@@ -16,6 +17,7 @@ import pytest
 from fastapi import FastAPI
 from helpers import ADMIN, Api, Store, audit_lines, headers_of, person, rows
 from pages import signed_in
+from pydantic import SecretStr
 from serving import mcp_client
 from sqlalchemy import make_url, text
 from test_bad_input import Rest, rest
@@ -34,9 +36,15 @@ from remembrancer.errors import (
     WorkspaceUnavailable,
 )
 from remembrancer.keys.schemas import KeyCreate
+from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import service as services
 from remembrancer.workspaces import turns
-from remembrancer.workspaces.schemas import NewWorkspace, WorkspaceLimits
+from remembrancer.workspaces.schemas import (
+    MoveState,
+    NewWorkspace,
+    WorkspaceLimits,
+    WorkspaceMove,
+)
 
 __all__ = ["rest"]  # a fixture
 
@@ -419,6 +427,50 @@ async def test_what_a_dead_process_began_is_ended_by_another(host: Remembrancer)
     assert await host.workspaces.recover() == 2
     assert rows("SELECT name FROM workspaces") == [("tenant-3",)]
     assert len(databases()) == 1
+
+
+async def test_a_server_that_is_away_stops_no_other_recovery(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor does one that the settings do not have any more; the log knows once of each workspace."""
+    servers = host.settings.workspaces.servers
+    away = WorkspaceServer(url=SecretStr("postgresql://nobody:no@127.0.0.1:9/postgres"))
+    monkeypatch.setitem(servers, "two", away)
+    await forget_host(host)
+    with pytest.raises(DatabaseUnavailable):
+        await host.workspaces.create(ADMIN, "tenant-a", server="two")
+    for name in ("tenant-b", "tenant-y", "tenant-z"):
+        await host.workspaces.create(ADMIN, name)
+    rows("UPDATE workspaces SET state = 'dropping' WHERE name = 'tenant-b'")
+    for name, server in (("tenant-y", "three"), ("tenant-z", "main")):
+        move = WorkspaceMove(
+            from_server=server,
+            from_database="gone",
+            to_server="main",
+            to_database=(await host.workspaces.get(ADMIN, name)).database,
+            state=MoveState.ENDING,
+            started_at=datetime.now(UTC),
+        )
+        rows("UPDATE workspaces SET move = %s WHERE name = %s", move.model_dump_json(), name)
+    assert await host.workspaces.recover() == 2
+    monkeypatch.delitem(servers, "two")
+    await forget_host(host)
+    assert await host.workspaces.recover() == 0
+    assert rows("SELECT name, state, move IS NULL FROM workspaces ORDER BY name") == [
+        ("tenant-a", "creating", True),
+        ("tenant-y", "active", False),
+        ("tenant-z", "active", True),
+    ]
+    assert [line.getMessage() for line in caplog.records if "help" in line.msg] == [
+        "the creation or drop of a workspace waits for help (DatabaseUnavailable)",
+        "the move of a workspace waits for help (InvalidInput)",
+    ]
+    # Its name can be used again, even if nobody recovers it.
+    monkeypatch.setitem(servers, "two", WorkspaceServer(url=SecretStr(Store.url)))
+    await forget_host(host)
+    receipt = await host.workspaces.drop(ADMIN, "tenant-a", dry_run=False)
+    assert (receipt.name, receipt.bytes) == ("tenant-a", 0)
+    await host.workspaces.create(ADMIN, "tenant-a")
 
 
 async def test_the_library_opens_a_workspace(host: Remembrancer, database_url: str) -> None:

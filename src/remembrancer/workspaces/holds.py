@@ -1,6 +1,7 @@
 """Who may change a workspace, and that nobody else does meanwhile."""
 
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Final, Generic, TypeVar
 from uuid import UUID, uuid4
@@ -17,6 +18,8 @@ from remembrancer.workspaces import repository
 from remembrancer.workspaces.host import Host
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import Workspace, WorkspaceLimits, WorkspaceState
+
+log = logging.getLogger(__name__)
 
 Store = TypeVar("Store")
 RENEW_SECONDS: Final = 5.0
@@ -114,6 +117,32 @@ class Holds(Generic[Store]):
             await renewing.stop()
             async with self.database.system() as connection:
                 await repository.release(connection, name, holder)
+
+
+class Recovery:
+    """Ends what died amid its work, one workspace after the other; one that fails stops no other.
+
+    The log knows once of each that fails.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._stuck: set[str] = set()
+
+    async def run(self, names: Iterable[str], end: Callable[[str], Awaitable[bool]]) -> int:
+        """Call ``end``, which returns whether there was something to end; return how many were."""
+        done = 0
+        for name in names:
+            try:
+                done += await end(name)
+            except Exception as error:  # its text may quote data
+                if name not in self._stuck:
+                    reason = type(error).__name__
+                    log.warning("the %s of a workspace waits for help (%s)", self._what, reason)
+                self._stuck.add(name)
+            else:
+                self._stuck.discard(name)
+        return done
 
 
 async def note(connection: AsyncConnection, actor: Actor, action: str, row: WorkspaceRow) -> None:

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from remembrancer.access import Actor
 from remembrancer.db.migrate import newest
-from remembrancer.errors import Conflict, Unavailable
+from remembrancer.errors import Conflict
 from remembrancer.ids import new_uuid
 from remembrancer.validation import validate
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import database_name
-from remembrancer.workspaces.holds import IN_USE, Holds, IsHeld, note
+from remembrancer.workspaces.holds import IN_USE, Holds, IsHeld, Recovery, note
 from remembrancer.workspaces.relocation import Relocation
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import MoveCreate, MoveState, Workspace, WorkspaceMove
@@ -35,8 +35,7 @@ class WorkspaceMoves(Generic[Store]):
         self._holds = holds
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._beginning = asyncio.Lock()
-        # Moves that cannot go on, of which the log knows already.
-        self._stuck: set[str] = set()
+        self._recovery = Recovery("move")
 
     async def close(self) -> None:
         """Stop the moves of this process; they can go on later, and elsewhere."""
@@ -104,20 +103,13 @@ class WorkspaceMoves(Generic[Store]):
         """Go on with steps of moves that died amid them."""
         async with self._holds.database.system() as connection:
             names = await repository.halted(connection)
-        done = 0
-        for name in names:
-            try:
-                async with self._holds.held(name, *IN_USE) as (row, holder):
-                    if row.move is not None:
-                        await self._relocation(row, holder).go_on()
-            except (Conflict, Unavailable) as error:
-                if name not in self._stuck:
-                    log.warning("the move of a workspace waits for help (%s)", type(error).__name__)
-                self._stuck.add(name)
-            else:
-                self._stuck.discard(name)
-                done += 1
-        return done
+        return await self._recovery.run(names, self._go_on)
+
+    async def _go_on(self, workspace: str) -> bool:
+        async with self._holds.held(workspace, *IN_USE) as (row, holder):
+            if row.move is not None:
+                await self._relocation(row, holder).go_on()
+        return True
 
     async def _begin_move(self, actor: Actor, workspace: str, server: str) -> None:
         """Note that a workspace moves, and begin, unless somebody else is at it."""

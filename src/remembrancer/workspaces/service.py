@@ -17,7 +17,7 @@ from remembrancer.statistics import Counts
 from remembrancer.validation import validate
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import create_database, database_name, drop_database, size
-from remembrancer.workspaces.holds import IN_USE, Holds
+from remembrancer.workspaces.holds import IN_USE, Holds, Recovery
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
     DropReceipt,
@@ -44,6 +44,7 @@ class Workspaces(Generic[Store]):
         self._holds = holds
         self._first_key = first_key
         self._counts = counts
+        self._recovery = Recovery("creation or drop")
 
     async def create(
         self,
@@ -125,10 +126,11 @@ class Workspaces(Generic[Store]):
     async def drop(self, actor: Actor, workspace: str, *, dry_run: bool = True) -> DropReceipt:
         """Drop a suspended workspace with all that is in it, for good, or say what that is.
 
-        A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended.
+        A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended,
+        except for a creation that did not end.
         """
         self._holds.require(actor, workspace)
-        states = (WorkspaceState.SUSPENDED, WorkspaceState.DROPPING)
+        states = (WorkspaceState.SUSPENDED, WorkspaceState.DROPPING, WorkspaceState.CREATING)
         if dry_run:
             row = await self._holds.host.find(workspace)
             return await self._receipt(row, dry_run=True)
@@ -144,19 +146,19 @@ class Workspaces(Generic[Store]):
         """Finish drops, and undo creations, that died amid their work; return how many."""
         async with self._holds.database.system() as connection:
             names = await repository.abandoned(connection)
-        done = 0
-        for name in names:
-            holder = uuid4()
-            async with self._holds.database.system() as connection:
-                row = await repository.hold(connection, name, holder)
-            if row is not None and row.state in {
-                WorkspaceState.CREATING,
-                WorkspaceState.DROPPING,
-            }:
-                async with self._holds.renewed(name, holder):
-                    await self._remove(row, holder)
-                done += 1
-        return done
+        return await self._recovery.run(names, self._end)
+
+    async def _end(self, name: str) -> bool:
+        holder = uuid4()
+        async with self._holds.database.system() as connection:
+            row = await repository.hold(connection, name, holder)
+        if row is None:
+            return False
+        async with self._holds.renewed(name, holder):
+            if row.state not in {WorkspaceState.CREATING, WorkspaceState.DROPPING}:
+                return False
+            await self._remove(row, holder)
+        return True
 
     async def _set(
         self, actor: Actor, action: str, workspace: str, state: WorkspaceState
@@ -169,7 +171,7 @@ class Workspaces(Generic[Store]):
         host = self._holds.host
         bytes_ = await asyncio.to_thread(size, host.servers[row.server], row.database)
         counts = Counts(users=0, agents=0, memories=0, messages=0)
-        if bytes_:
+        if bytes_ and row.state != WorkspaceState.CREATING:  # nobody has used that one
             async with host.use(row.name, states=tuple(WorkspaceState), is_noted=False) as store:
                 counts = await self._counts(store)
             host.forget(row.name)
