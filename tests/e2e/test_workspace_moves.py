@@ -17,7 +17,7 @@ import psycopg
 import pytest
 from helpers import ADMIN, Api, audit_lines, person, rows
 from pydantic import SecretStr
-from test_workspaces import bearer, databases, forget_host, host, queue
+from test_workspaces import Gate, bearer, databases, forget_host, host, queue
 
 from remembrancer import MemoryCreate, Remembrancer, as_actor
 from remembrancer.audit import months
@@ -34,7 +34,7 @@ from remembrancer.errors import (
 )
 from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
-from remembrancer.workspaces import replication
+from remembrancer.workspaces import relocation, replication
 from remembrancer.workspaces.relocation import Relocation
 from remembrancer.workspaces.schemas import MoveState, Workspace
 
@@ -277,6 +277,29 @@ async def test_a_copy_can_be_stopped(servers: Remembrancer, second: str) -> None
     assert _ask(second, "SELECT FROM pg_database WHERE datname ~ '_tenant_'") == []
     assert rows("SELECT * FROM pg_replication_slots") == []
     assert (await _moved(servers, "tenant", "second")).server == "second"
+
+
+@pytest.mark.parametrize("process", ["this", "another"])
+async def test_a_copy_that_is_stopped_early_leaves_nothing(
+    servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch, process: str
+) -> None:
+    """While the new database is being made, which no cancellation stops."""
+    gate = Gate(relocation.create_database)
+    monkeypatch.setattr(relocation, "create_database", gate)
+    await servers.workspaces.create(ADMIN, "tenant")
+    await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+    await asyncio.to_thread(gate.called.wait)
+    moving = servers.workspaces._moves._tasks["tenant"]
+    async with Remembrancer.open(settings=servers.settings.model_copy()) as other:
+        app = servers if process == "this" else other
+        undoing = asyncio.create_task(app.workspaces.undo_move(ADMIN, "tenant"))
+        await asyncio.wait([undoing], timeout=None if app is other else 0.1)
+        gate.open.set()
+        assert (await undoing).move is None
+    await asyncio.to_thread(gate.left.wait)
+    await asyncio.wait([moving])
+    assert databases_of(second) == []
+    assert rows("SELECT * FROM pg_replication_slots") == []
 
 
 async def test_servers_may_have_other_addresses_later(servers: Remembrancer) -> None:

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import re
+import threading
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
@@ -410,6 +411,42 @@ async def test_a_creation_that_fails_leaves_nothing(
     assert (rows("SELECT name FROM workspaces"), databases()) == ([], [])
     monkeypatch.undo()
     assert (await host.workspaces.create(ADMIN, "tenant")).name == "tenant"
+
+
+class Gate:
+    """A function that does not begin its work before it is let through."""
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+        self.called = threading.Event()
+        self.open = threading.Event()
+        self.left = threading.Event()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        self.called.set()
+        self.open.wait(60)  # beside a test that fails, too
+        try:
+            self.function(*args, **kwargs)
+        finally:
+            self.left.set()
+
+
+async def test_a_creation_that_is_cancelled_leaves_nothing(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread cannot be cancelled: what it makes is dropped when it has ended."""
+    gate = Gate(services.create_database)
+    monkeypatch.setattr(services, "create_database", gate)
+    creating = asyncio.create_task(host.workspaces.create(ADMIN, "tenant"))
+    await asyncio.to_thread(gate.called.wait)
+    for _ in range(2):
+        creating.cancel()
+        await asyncio.wait([creating], timeout=0.1)
+    gate.open.set()
+    await asyncio.wait([creating])
+    await asyncio.to_thread(gate.left.wait)
+    assert creating.cancelled()
+    assert (rows("SELECT name FROM workspaces"), databases()) == ([], [])
 
 
 async def test_what_a_dead_process_began_is_ended_by_another(host: Remembrancer) -> None:

@@ -1,12 +1,14 @@
 """Postgres servers that hold workspaces, and the databases there.
 
-Functions with DDL block; use ``asyncio.to_thread`` in async code.
+Functions with DDL block; use :func:`in_thread` in async code.
 """
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
 import psycopg
@@ -20,6 +22,8 @@ from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url
 from remembrancer.errors import Conflict, DatabaseUnavailable, InvalidInput
 from remembrancer.settings import MAIN, Settings, WorkspaceServer
 
+P = ParamSpec("P")
+Result = TypeVar("Result")
 Connection = psycopg.Connection[TupleRow]
 _BLANK: Final = "remembrancer_blank_"
 _EXISTS: Final = "SELECT FROM pg_database WHERE datname = %s"
@@ -94,6 +98,21 @@ class Servers:
 
 def _url(secret: SecretStr) -> str:
     return driver_url(secret.get_secret_value())
+
+
+async def in_thread(function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+    """Call a function that blocks. Whoever is cancelled meanwhile ends after it, not before."""
+    call = asyncio.get_running_loop().run_in_executor(None, partial(function, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not call.done():
+        try:
+            await asyncio.wait([call])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        call.exception()  # or its text, which may quote data, would be logged
+        raise cancelled
+    return call.result()
 
 
 def database_name(workspace: str, id_: UUID) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 from remembrancer.db.engine import Database
 from remembrancer.errors import Conflict, DatabaseUnavailable
 from remembrancer.workspaces import replication, repository
-from remembrancer.workspaces.databases import create_database, drop_database
+from remembrancer.workspaces.databases import create_database, drop_database, in_thread
 from remembrancer.workspaces.host import Host
 from remembrancer.workspaces.replication import Copy
 from remembrancer.workspaces.rows import WorkspaceRow
@@ -81,7 +81,12 @@ class Relocation(Generic[Store]):
 
     async def _copy(self) -> None:
         target = self._host.servers[self._move.to_server]
-        await asyncio.to_thread(create_database, target, self._move.to_database, exist_ok=True)
+        await in_thread(create_database, target, self._move.to_database, exist_ok=True)
+        try:
+            await self._note(MoveState.COPYING)
+        except Conflict:
+            await self._drop_unknown(self._move.to_server, self._move.to_database)
+            raise
         await replication.begin(self._there)
         while True:
             done, total, is_complete = await replication.progress(self._there)
@@ -89,6 +94,16 @@ class Relocation(Generic[Store]):
             if is_complete:
                 return
             await asyncio.sleep(LOOK_SECONDS)
+
+    async def _drop_unknown(self, server: str, database: str) -> None:
+        """Drop a database whose move somebody else has ended meanwhile: its name never returns."""
+        async with self._database.system() as connection:
+            row = await repository.get(connection, self._row.name)
+        known = set() if row is None else {row.database}
+        if row is not None and row.way is not None and row.way.state != MoveState.ENDING:
+            known |= {row.way.from_database, row.way.to_database}
+        if database not in known:
+            await in_thread(drop_database, self._host.servers[server], database)
 
     async def _switch(self) -> None:
         pause_ms = self._move.pause_ms
@@ -131,7 +146,7 @@ class Relocation(Generic[Store]):
             (self._move.to_server, self._move.to_database),
         ):
             if (server, database) != (self._row.server, self._row.database):
-                await asyncio.to_thread(drop_database, self._host.servers[server], database)
+                await in_thread(drop_database, self._host.servers[server], database)
         await self._save(None, None)
 
     async def _note(

@@ -16,7 +16,13 @@ from remembrancer.settings import MAIN
 from remembrancer.statistics import Counts
 from remembrancer.validation import validate
 from remembrancer.workspaces import repository
-from remembrancer.workspaces.databases import create_database, database_name, drop_database, size
+from remembrancer.workspaces.databases import (
+    create_database,
+    database_name,
+    drop_database,
+    in_thread,
+    size,
+)
 from remembrancer.workspaces.holds import IN_USE, Holds, Recovery
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
@@ -83,7 +89,7 @@ class Workspaces(Generic[Store]):
             raise Conflict("is the name of a workspace already; choose another", field="name")
         async with self._holds.renewed(row.name, holder):
             try:
-                await asyncio.to_thread(create_database, place, row.database)
+                await in_thread(create_database, place, row.database)
                 async with host.use(row.name, states=(WorkspaceState.CREATING,)) as store:
                     key = await self._first_key(store)
                 created = await self._holds.change(
@@ -188,6 +194,6 @@ class Workspaces(Generic[Store]):
     async def _remove(self, row: WorkspaceRow, holder: UUID) -> None:
         host = self._holds.host
         host.forget(row.name)
-        await asyncio.to_thread(drop_database, host.servers[row.server], row.database)
+        await in_thread(drop_database, host.servers[row.server], row.database)
         async with self._holds.database.system() as connection:
             await repository.remove(connection, row.name, holder)
