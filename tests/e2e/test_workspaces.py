@@ -32,6 +32,7 @@ from remembrancer.errors import (
     Conflict,
     DatabaseUnavailable,
     Forbidden,
+    InvalidInput,
     NotFound,
     Unauthenticated,
     WorkspaceUnavailable,
@@ -508,6 +509,12 @@ async def test_a_server_that_is_away_stops_no_other_recovery(
     receipt = await host.workspaces.drop(ADMIN, "tenant-a", dry_run=False)
     assert (receipt.name, receipt.bytes) == ("tenant-a", 0)
     await host.workspaces.create(ADMIN, "tenant-a")
+
+
+@pytest.mark.parametrize("limit", [-5, 0, 201, 2**63])
+async def test_a_page_of_workspaces_has_1_to_200(host: Remembrancer, limit: int) -> None:
+    with pytest.raises(InvalidInput, match="limit: must be from 1 to 200"):
+        await host.workspaces.list(ADMIN, limit=limit)
 
 
 async def test_the_library_opens_a_workspace(host: Remembrancer, database_url: str) -> None:

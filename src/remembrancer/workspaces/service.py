@@ -11,9 +11,10 @@ from remembrancer.db.migrate import newest
 from remembrancer.errors import Conflict
 from remembrancer.ids import new_uuid
 from remembrancer.keys.schemas import NewKey
-from remembrancer.paging import Page, PageMethod
+from remembrancer.paging import LARGEST_PAGE, Page, PageMethod
 from remembrancer.settings import MAIN
 from remembrancer.statistics import Counts
+from remembrancer.text import check_range
 from remembrancer.validation import validate
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import (
@@ -108,6 +109,7 @@ class Workspaces(Generic[Store]):
     ) -> Page[Workspace]:
         """Return workspaces by name, all but the default one."""
         self._holds.require(actor)
+        check_range(limit, 1, LARGEST_PAGE, field="limit")
         async with self._holds.database.system() as connection:
             return await repository.page(connection, limit, cursor)
 
