@@ -34,7 +34,7 @@ from remembrancer.errors import (
 )
 from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
-from remembrancer.workspaces import relocation, replication
+from remembrancer.workspaces import holds, relocation, replication
 from remembrancer.workspaces.relocation import Relocation
 from remembrancer.workspaces.schemas import MoveState, Workspace
 
@@ -436,6 +436,53 @@ async def test_a_change_in_the_middle_of_a_move_is_repeated_on_the_new_server(
         await change()
         assert tried[0] != tried[1]
         assert (await store.users.get(as_actor(user), user.id)).display_name == "Ada L."
+
+
+@pytest.mark.parametrize("moment", ["look", "change"])
+async def test_whoever_comes_back_too_late_destroys_nothing(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A process slept longer than its hold, just before it changed over; others have done it."""
+    asleep, awake = asyncio.Event(), asyncio.Event()
+    look, change = replication.is_fenced, replication.change_over
+    changed = 0
+
+    async def sleep(at: str) -> None:
+        if at == moment and not asleep.is_set():
+            asleep.set()
+            await awake.wait()
+
+    async def is_fenced(url: str) -> bool:
+        found = await look(url)
+        await sleep("look")
+        return found
+
+    async def change_over(copy: replication.Copy, back: replication.Copy | None = None) -> float:
+        nonlocal changed
+        changed += 1
+        await sleep("change")
+        return await change(copy, back)
+
+    monkeypatch.setattr(replication, "is_fenced", is_fenced)
+    monkeypatch.setattr(replication, "change_over", change_over)
+    monkeypatch.setattr(holds, "RENEW_SECONDS", 1000.0)
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+    moving = servers.workspaces._moves._tasks["tenant"]
+    await asleep.wait()
+    rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
+    async with Remembrancer.open(settings=servers.settings.model_copy()) as other:
+        assert await other.workspaces.recover() == 1
+        awake.set()
+        with pytest.raises(Conflict, match="by somebody else"):
+            await moving
+        assert changed == (1 if moment == "look" else 2)
+        async with other.host.use("tenant") as store:
+            await person(store, "Ada")
+        undone = await other.workspaces.undo_move(ADMIN, "tenant")
+        assert (undone.database, undone.move) == (created.database, None)
+        async with other.host.use("tenant") as store:
+            assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
 
 
 async def test_reads_wait_for_a_move_that_died_and_then_say_so(

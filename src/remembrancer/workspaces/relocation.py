@@ -108,6 +108,7 @@ class Relocation(Generic[Store]):
     async def _switch(self) -> None:
         pause_ms = self._move.pause_ms
         if not await replication.is_fenced(self._there.source):
+            await self._note(MoveState.SWITCHING)  # whoever has lost the hold ends here
             try:
                 began = await replication.change_over(self._there, self._back)
             except (Conflict, DatabaseUnavailable):

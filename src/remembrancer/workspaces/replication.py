@@ -190,9 +190,11 @@ async def change_over(copy: Copy, back: Copy | None = None) -> float:
     Returns the moment from which writers waited, as of ``time.monotonic``. Reads go on until the
     end; then everybody is told to look where the workspace is. From there on the source can follow
     the target, as ``back``. Raises ``Conflict`` if a change of somebody or the copy takes too
-    long: then nothing has changed.
+    long, or if somebody else has done it: then nothing has changed.
     """
     async with _connected(copy.source) as source, _connected(copy.target) as target:
+        if await _rows(source, "fence"):  # what follows back is in use
+            raise Conflict("was moved by somebody else meanwhile; look again", field="workspace")
         if back is not None:
             await _publish(target)
             await _unsubscribe(source, back.name)
