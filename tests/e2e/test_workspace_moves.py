@@ -36,7 +36,7 @@ from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import holds, relocation, replication
 from remembrancer.workspaces.relocation import Relocation
-from remembrancer.workspaces.schemas import MoveState, Workspace
+from remembrancer.workspaces.schemas import MoveState, Workspace, WorkspaceLimits
 
 __all__ = ["host"]  # a fixture
 
@@ -300,6 +300,74 @@ async def test_a_copy_that_is_stopped_early_leaves_nothing(
     await asyncio.wait([moving])
     assert databases_of(second) == []
     assert rows("SELECT * FROM pg_replication_slots") == []
+
+
+@pytest.mark.parametrize("process", ["this", "another"])
+async def test_a_workspace_that_is_copied_is_managed_as_before(
+    servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch, process: str
+) -> None:
+    """For hours, maybe: it is limited, suspended and resumed, and moves nowhere else meanwhile."""
+
+    begun = asyncio.Event()
+
+    async def copy(_: Relocation[Any]) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Relocation, "_copy", copy)
+    third = WorkspaceServer(url=SecretStr(service_url(second)), owner_url=SecretStr(second))
+    monkeypatch.setitem(servers.settings.workspaces.servers, "third", third)
+    await forget_host(servers)
+    await servers.workspaces.create(ADMIN, "tenant")
+    await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+    await begun.wait()
+    async with Remembrancer.open(settings=servers.settings.model_copy()) as other:
+        workspaces = (servers if process == "this" else other).workspaces
+        with pytest.raises(Conflict, match="is on its way to second; undo that move first"):
+            await workspaces.move(ADMIN, "tenant", "third", wait_seconds=0)
+        with pytest.raises(Conflict, match="is not moved yet"):
+            await workspaces.confirm_move(ADMIN, "tenant")
+        limits = WorkspaceLimits(requests_per_minute=60)
+        assert (await workspaces.update(ADMIN, "tenant", limits)).limits == limits
+        assert (await workspaces.suspend(ADMIN, "tenant")).state == "suspended"
+        with pytest.raises(Conflict, match="somebody else"):
+            await workspaces.drop(ADMIN, "tenant", dry_run=False)
+        assert (await workspaces.resume(ADMIN, "tenant")).state == "active"
+        rows("UPDATE workspaces SET move = jsonb_set(move, '{state}', '\"switching\"')")
+        for change in (workspaces.suspend, workspaces.confirm_move):
+            with pytest.raises(Conflict, match="somebody else"):
+                await change(ADMIN, "tenant")
+        rows("UPDATE workspaces SET move = jsonb_set(move, '{state}', '\"copying\"')")
+        assert (await workspaces.undo_move(ADMIN, "tenant")).move is None
+
+
+async def test_a_move_that_has_ended_is_begun_anew(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its error is for those who wait then, and what others did since is no matter of this one."""
+    workspaces = servers.workspaces
+    await workspaces.create(ADMIN, "tenant")
+
+    async def move_unseen() -> None:
+        await workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+        if (task := workspaces._moves._tasks.get("tenant")) is not None:
+            await asyncio.wait([task])
+
+    async def copy(_: Relocation[Any]) -> None:
+        raise Conflict("cannot be copied to", field="server")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Relocation, "_copy", copy)
+        both = [workspaces.move(ADMIN, "tenant", "second") for _ in range(2)]
+        for answer in await asyncio.gather(*both, return_exceptions=True):
+            assert "cannot be copied to" in str(answer)
+        await move_unseen()
+    await move_unseen()
+    async with Remembrancer.open(settings=servers.settings.model_copy()) as other:
+        assert (await other.workspaces.confirm_move(ADMIN, "tenant")).server == "second"
+    begun = await workspaces.move(ADMIN, "tenant", "main", wait_seconds=0)
+    assert begun.move is not None
+    assert begun.move.to_server == "main"
 
 
 async def test_servers_may_have_other_addresses_later(servers: Remembrancer) -> None:

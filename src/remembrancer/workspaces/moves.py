@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from remembrancer.validation import validate
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import database_name
 from remembrancer.workspaces.holds import IN_USE, Holds, IsHeld, Recovery, note
-from remembrancer.workspaces.relocation import Relocation
+from remembrancer.workspaces.relocation import NOT_MOVED, Relocation
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import MoveCreate, MoveState, Workspace, WorkspaceMove
 
@@ -68,20 +69,22 @@ class WorkspaceMoves(Generic[Store]):
         host = self._holds.host
         host.servers[server]
         async with self._beginning:
-            if workspace not in self._tasks:
-                await self._begin_move(actor, workspace, server)
+            task = self._tasks.get(workspace)
+            if task is None or task.done():
+                task = await self._begin_move(actor, workspace, server)
+            else:
+                _check_way((await host.find(workspace)).way, server)
         end_at = time.monotonic() + wait_seconds
         while True:
+            is_at_rest = task is None or task.done()
             row = await host.find(workspace)
-            task = self._tasks.get(workspace)
-            if task is not None and task.done():
-                del self._tasks[workspace]
+            if task is not None and task.done() and not task.cancelled():
                 with suppress(IsHeld):  # another process is at it
-                    await task
+                    task.result()
             if row.way is not None and on_progress is not None:
                 on_progress(row.way.done_bytes, row.way.total_bytes)
             is_over = row.way is None or row.way.state == MoveState.MOVED
-            if (is_over and task is None) or time.monotonic() >= end_at:
+            if (is_over and is_at_rest) or time.monotonic() >= end_at:
                 return row.shown()
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -90,7 +93,13 @@ class WorkspaceMoves(Generic[Store]):
 
         Raises ``Conflict`` if it is not moved.
         """
-        return await self._end_move(actor, workspace, "confirm_move", Relocation.confirm)
+        try:
+            return await self._end_move(actor, workspace, "confirm_move", Relocation.confirm)
+        except IsHeld:
+            way = (await self._holds.host.find(workspace)).way
+            if way is None or way.state != MoveState.COPYING:
+                raise
+            raise Conflict(NOT_MOVED, field="workspace") from None
 
     async def undo_move(self, actor: Actor, workspace: str) -> Workspace:
         """Bring a workspace back to its old server with all that was written since, or stop a copy.
@@ -111,8 +120,10 @@ class WorkspaceMoves(Generic[Store]):
                 await self._relocation(row, holder).go_on()
         return True
 
-    async def _begin_move(self, actor: Actor, workspace: str, server: str) -> None:
-        """Note that a workspace moves, and begin, unless somebody else is at it."""
+    async def _begin_move(
+        self, actor: Actor, workspace: str, server: str
+    ) -> asyncio.Task[None] | None:
+        """Note that a workspace moves, and begin, unless another process is at it."""
         try:
             async with self._holds.held(workspace, *IN_USE) as (row, holder):
                 if row.way is None:
@@ -120,16 +131,23 @@ class WorkspaceMoves(Generic[Store]):
                     async with self._holds.database.system() as connection:
                         await repository.relocate(connection, workspace, holder, move)
                         await note(connection, actor, "move", row)
-                elif row.way.to_server != server:
-                    reason = f"is on its way to {row.way.to_server}; undo that move first"
-                    raise Conflict(reason, field="workspace")
+                _check_way(row.way, server)
         except IsHeld:
             way = (await self._holds.host.find(workspace)).way
-            if way is None or way.to_server != server:
+            if way is None:
                 raise
-        else:
-            task = asyncio.create_task(self._run_move(workspace), name="move of a workspace")
-            self._tasks[workspace] = task
+            _check_way(way, server)
+            return None
+        task = asyncio.create_task(self._run_move(workspace), name="move of a workspace")
+        self._tasks[workspace] = task
+        task.add_done_callback(partial(self._forget, workspace))
+        return task
+
+    def _forget(self, workspace: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(workspace) is task:
+            del self._tasks[workspace]
+        if not task.cancelled():
+            task.exception()  # or its text, which may quote data, would be logged
 
     def _new_move(self, row: WorkspaceRow, server: str) -> WorkspaceMove:
         if row.server == server:
@@ -180,3 +198,9 @@ class WorkspaceMoves(Generic[Store]):
                 await note(connection, actor, action, row)
         self._holds.host.forget(workspace)
         return (await self._holds.host.find(workspace)).shown()
+
+
+def _check_way(way: WorkspaceMove | None, server: str) -> None:
+    if way is not None and way.to_server != server:
+        reason = f"is on its way to {way.to_server}; undo that move first"
+        raise Conflict(reason, field="workspace")

@@ -16,6 +16,7 @@ from remembrancer.workspaces.schemas import MoveState, WorkspaceMove
 
 Store = TypeVar("Store")
 LOOK_SECONDS: Final = 0.5
+NOT_MOVED: Final = "is not moved yet; wait for it, or undo it"
 
 
 class Relocation(Generic[Store]):
@@ -54,7 +55,7 @@ class Relocation(Generic[Store]):
         """Drop what was left; the move cannot be undone any more."""
         await self.go_on()
         if self._move.state == MoveState.COPYING:
-            raise Conflict("is not moved yet; wait for it, or undo it", field="workspace")
+            raise Conflict(NOT_MOVED, field="workspace")
         if self._move.state == MoveState.MOVED:
             await self._note(MoveState.ENDING)
             await self._end()

@@ -100,7 +100,11 @@ async def change(
     state: WorkspaceState | None = None,
     limits: WorkspaceLimits | None = None,
 ) -> WorkspaceRow | None:
-    """Change a workspace; null if there is none, or somebody else than ``holder`` holds it."""
+    """Change a workspace; null if there is none, or somebody else than ``holder`` holds it.
+
+    Whoever moves it to another server may hold it while ``holder`` is null, except in the steps
+    that last for seconds.
+    """
     binds = {
         "name": name,
         "holder": holder,

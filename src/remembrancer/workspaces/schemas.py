@@ -60,6 +60,11 @@ class WorkspaceMove(BaseModel):
     pause_ms: int | None = Field(None, description="Milliseconds that writes waited.")
     started_at: datetime
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is amid no step that ends within seconds."""
+        return self.state in {MoveState.COPYING, MoveState.MOVED}
+
 
 class WorkspaceLimits(Input):
     """Limits of one workspace; null means none beside those of the server."""

@@ -24,7 +24,7 @@ from remembrancer.workspaces.databases import (
     in_thread,
     size,
 )
-from remembrancer.workspaces.holds import IN_USE, Holds, Recovery
+from remembrancer.workspaces.holds import IN_USE, Holds, IsHeld, Recovery
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
     DropReceipt,
@@ -172,8 +172,14 @@ class Workspaces(Generic[Store]):
         self, actor: Actor, action: str, workspace: str, state: WorkspaceState
     ) -> Workspace:
         self._holds.require(actor, workspace)
-        async with self._holds.held(workspace, *IN_USE) as (_, holder):
-            return await self._holds.change(actor, action, workspace, holder, state)
+        try:
+            async with self._holds.held(workspace, *IN_USE) as (_, holder):
+                return await self._holds.change(actor, action, workspace, holder, state)
+        except IsHeld:
+            way = (await self._holds.host.find(workspace)).way
+            if way is None or not way.waits:
+                raise
+            return await self._holds.change(actor, action, workspace, state=state)
 
     async def _receipt(self, row: WorkspaceRow, *, dry_run: bool) -> DropReceipt:
         host = self._holds.host

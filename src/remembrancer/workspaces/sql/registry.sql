@@ -44,14 +44,15 @@ RETURNING id, name, server, database, state, revision, limits, created_at, used_
 -- name: release
 UPDATE workspaces SET holder = NULL, held_until = NULL WHERE name = :name AND holder = :holder;
 
--- Without a holder, nobody may hold it.
+-- Without a holder, nobody may hold it; but a move that waits, or copies for hours, is in no way.
 -- name: change
 UPDATE workspaces
    SET state = coalesce(:state, state),
        limits = coalesce(CAST(:limits AS jsonb), limits),
        changed_at = now()
  WHERE name = :name
-   AND (holder IS NOT DISTINCT FROM CAST(:holder AS uuid) OR held_until < now())
+   AND (holder IS NOT DISTINCT FROM CAST(:holder AS uuid) OR held_until < now()
+        OR (CAST(:holder AS uuid) IS NULL AND move->>'state' IN ('copying', 'moved')))
 RETURNING id, name, server, database, state, revision, limits, created_at, used_at, move;
 
 -- name: note_revision
