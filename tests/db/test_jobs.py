@@ -16,6 +16,8 @@ from uuid import UUID
 import psycopg
 import pytest
 from helpers import ADMIN, audit_lines, rows
+from procrastinate.exceptions import ConnectorException
+from procrastinate.manager import JobManager
 from procrastinate.schema import SchemaManager
 
 from remembrancer import (
@@ -27,10 +29,11 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.db.trips import together
-from remembrancer.errors import Conflict, Forbidden, NotFound
+from remembrancer.errors import Conflict, Deadlock, Forbidden, NotFound
 from remembrancer.extraction.service import Summaries
 from remembrancer.extraction.summariser import Summary, Verbatim
 from remembrancer.extraction.transcript import Transcript
+from remembrancer.jobs import queue
 from remembrancer.jobs.queue import SUMMARISE
 from remembrancer.jobs.schemas import Job, JobStatus
 from remembrancer.jobs.worker import Worker
@@ -307,6 +310,39 @@ async def test_a_stopped_worker_gives_its_job_back(memory: Remembrancer, ada: Us
         assert [job.status for job in await listed(memory)] == [JobStatus.QUEUED]
     await memory.worker.run(once=True)
     assert ranges() == [(1, 11)]
+
+
+@pytest.mark.parametrize("where", ["maintenance", "queue"])
+async def test_a_worker_goes_on_after_a_deadlock(
+    memory: Remembrancer,
+    ada: User,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    where: str,
+) -> None:
+    """At once, and nobody reads of a lost database."""
+    error: Exception = Deadlock(Deadlock.AGAIN)
+    owner: Any = queue
+    name = "recover"
+    if where == "queue":
+        error = ConnectorException()
+        error.__cause__ = psycopg.errors.DeadlockDetected("deadlock detected")
+        owner, name = JobManager, "fetch_job"
+    method = getattr(owner, name)
+    errors = [error]
+
+    async def deadlocked(*args: Any, **kwargs: Any) -> Any:
+        if errors:
+            raise errors.pop()
+        return await method(*args, **kwargs)
+
+    await opened(memory, ada, 31)
+    monkeypatch.setattr(owner, name, deadlocked)
+    await memory.worker.run(once=True)
+    assert ranges() == [(1, 11)]
+    assert not errors
+    assert "a deadlock undid" in caplog.text
+    assert "lost the database" not in caplog.text
 
 
 async def test_only_admins_see_jobs(memory: Remembrancer, ada: User) -> None:

@@ -15,8 +15,9 @@ from psycopg.rows import DictRow
 from sqlalchemy import make_url
 
 from remembrancer.db.engine import Database
+from remembrancer.db.failures import translate
 from remembrancer.db.urls import APP_ROLE, liveness
-from remembrancer.errors import DatabaseUnavailable
+from remembrancer.errors import DatabaseUnavailable, Deadlock, WorkspaceMoved
 from remembrancer.jobs import queue
 from remembrancer.jobs.failures import JobFailed, reason_of
 from remembrancer.periodic import Periodic
@@ -48,6 +49,14 @@ _SETTINGS: Final = (
     " set_config('timezone', 'UTC', true), set_config('search_path', 'jobs', true)"
 )
 """Role and time zone of the service, and the schema of the queue, which users cannot write."""
+_LOSSES: Final = (
+    ConnectorException,
+    DatabaseUnavailable,
+    Deadlock,
+    WorkspaceMoved,
+    psycopg.OperationalError,
+)
+"""What the database does to a worker: none of it ends one."""
 LOST_DATABASE: Final = 2.0
 """Seconds until a worker that lost the database tries again, and that it waits for a connection.
 
@@ -110,16 +119,19 @@ class Worker:
         """Work until cancelled, or with ``once`` until no job is ready.
 
         When cancelled, running jobs get two seconds to finish; then they are requeued. If the
-        database is lost, the worker waits for it.
+        database is lost, the worker waits for it. After a deadlock it goes on at once.
         """
         while True:
             try:
                 await self._run(once=once)
-            except (ConnectorException, DatabaseUnavailable, psycopg.OperationalError) as error:
+            except _LOSSES as error:
                 task = asyncio.current_task()
                 if task is not None and task.cancelling():
                     # The worker was stopped as it lost the connection.
                     raise asyncio.CancelledError from error
+                if _is_deadlock(error):
+                    log.warning("a deadlock undid what the worker began; it begins again")
+                    continue
                 if once:
                     raise DatabaseUnavailable("the database does not answer") from error
                 log.warning("the worker lost the database (%s)", reason_of(error))
@@ -267,6 +279,12 @@ class Worker:
         with suppress(DatabaseUnavailable):
             async with self._database.system() as connection:
                 await queue.note(connection, job.id, reason, counts)
+
+
+def _is_deadlock(error: Exception) -> bool:
+    # The queue's errors are those of the driver in a wrapper.
+    cause = error.__cause__ if isinstance(error, ConnectorException) else error
+    return isinstance(cause, Exception) and isinstance(translate(cause), Deadlock)
 
 
 def _is_unknown_failure(record: logging.LogRecord) -> bool:
