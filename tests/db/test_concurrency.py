@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from helpers import rows
@@ -23,6 +24,7 @@ from remembrancer import (
 from remembrancer.db.engine import Database
 from remembrancer.db.sql import Statement, numbered
 from remembrancer.db.trips import together
+from remembrancer.errors import DatabaseUnavailable, Deadlock
 from remembrancer.memories import repository
 
 
@@ -149,6 +151,31 @@ async def test_access_counts_and_mentions_of_the_same_memories_do_not_deadlock(
             count(), count(), memory.memories.remember_many(actor, statements[::-1])
         )
     assert rows("SELECT min(mention_count), min(access_count) FROM memories") == [(5, 8)]
+
+
+@pytest.mark.parametrize("error", [Deadlock, DatabaseUnavailable])
+async def test_access_counts_that_cannot_be_written_are_not_lost(
+    memory: Remembrancer, ada: User, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """After a deadlock they are written at once, after an outage with the next ones."""
+    await memory.remember("I like tea.", user=ada)
+    await memory.recall("tea", user=ada)
+    count, errors = repository.count_accesses, [error("not now")]
+
+    async def fail(*args: Any) -> None:
+        if errors:
+            raise errors.pop()
+        await count(*args)
+
+    monkeypatch.setattr(repository, "count_accesses", fail)
+    if error is Deadlock:
+        await memory.access_counts.flush()
+    else:
+        with pytest.raises(error):
+            await memory.access_counts.flush()
+        assert rows("SELECT access_count FROM memories") == [(0,)]
+        await memory.access_counts.flush()
+    assert rows("SELECT access_count FROM memories") == [(1,)]
 
 
 async def test_whoever_gives_up_waiting_leaves_no_answer_behind_for_the_next(
