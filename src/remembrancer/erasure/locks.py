@@ -5,6 +5,7 @@ Users, spaces and conversations, owners, memories: so no two transactions wait f
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from uuid import UUID
 
 from sqlalchemy import select
@@ -14,7 +15,6 @@ from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import among
 from remembrancer.db.tables import (
     conversations,
-    memories,
     messages,
     participants,
     space_members,
@@ -53,16 +53,23 @@ async def lock_user(connection: AsyncConnection, user_id: UUID) -> UUID | None:
 
 
 async def _lock_with(connection: AsyncConnection, user_id: UUID, others: Collection[UUID]) -> None:
-    # In order of ids: two users who are erased at once may cite each other.
-    await user_store.hold(connection, [other for other in others if other < user_id])
     # A writer with a former id of the user holds that one.
     ids = select(users.c.id).where((users.c.id == user_id) | (users.c.merged_into == user_id))
-    await connection.execute(ids.order_by(users.c.id).with_for_update())
-    await user_store.hold(connection, [other for other in others if other > user_id])
+    own = set((await connection.execute(ids)).scalars())
+    # In order of ids: two users who are erased at once may cite each other.
+    for is_own, some in groupby(sorted({*own, *others}), own.__contains__):
+        if is_own:
+            locked = select(users.c.id).where(users.c.id.in_(list(some))).order_by(users.c.id)
+            await connection.execute(locked.with_for_update())
+        else:
+            await user_store.hold(connection, list(some))
 
 
 async def lock_belongings(connection: AsyncConnection, user_id: UUID) -> Sequence[UUID]:
-    """Lock the spaces, conversations and memories of a locked user; return the spaces' ids."""
+    """Lock the spaces, conversations and memories of a locked user; return the spaces' ids.
+
+    With the memories of others that cite the user's messages.
+    """
     joined = select(space_members.c.space_id).filter_by(user_id=user_id)
     space_ids = select(spaces.c.id).where(spaces.c.id.in_(joined)).order_by(spaces.c.id)
     locked = list((await connection.execute(space_ids.with_for_update())).scalars())
@@ -71,8 +78,8 @@ async def lock_belongings(connection: AsyncConnection, user_id: UUID) -> Sequenc
     await connection.execute(ids.order_by(conversations.c.id).with_for_update())
     message_ids = await messages_of(connection, user_id)
     await lock_owners(connection, {user_id, *await citations.owners(connection, message_ids)})
-    memory_ids = select(memories.c.id).filter_by(owner_id=user_id).order_by(memories.c.id)
-    await connection.execute(memory_ids.with_for_update())
+    # At once: the access counts of a moment are locked whoever owns them, in order of owners.
+    await citations.lock_with(connection, user_id, message_ids)
     return locked
 
 

@@ -37,8 +37,7 @@ async def merge(connection: AsyncConnection, survivor: UUID, merged: UUID) -> UU
 
     A memory of both becomes one with the mentions of both. The copy stays, inactive, for an undo.
     """
-    for owner_id in sorted((survivor, merged)):
-        await memories.lock_owner(connection, owner_id)
+    await _lock_belongings(connection, merged, survivor)
     moving = await _compared(connection, merged)
     staying = await _compared(connection, survivor)
     twins = duplicates(
@@ -87,8 +86,7 @@ async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID)
         raise Conflict("a later merge must be undone first", field="undo_id", undo_id=str(later))
     merged = UUID(record["merged"])
     await users.lock(connection, [survivor, merged])
-    for owner_id in sorted((survivor, merged)):
-        await memories.lock_owner(connection, owner_id)
+    await _lock_belongings(connection, survivor, merged)
     mention_ids = [UUID(i) for i in record["mentions"]]
     await mentions.take_back(connection, survivor, mention_ids)
     statuses = {row.id: row.status for row in await _compared(connection, survivor)}
@@ -109,6 +107,13 @@ async def undo_merge(connection: AsyncConnection, survivor: UUID, undo_id: UUID)
     for owner in _OWNERS:
         await owner.transfer_back(connection, merged, survivor, record)
     return record
+
+
+async def _lock_belongings(connection: AsyncConnection, giver: UUID, taker: UUID) -> None:
+    # An erasure of somebody else locks spaces before conversations.
+    await spaces.hold_created(connection, giver)
+    for owner_id in sorted((giver, taker)):
+        await memories.lock_owner(connection, owner_id)
 
 
 async def _compared(connection: AsyncConnection, owner_id: UUID) -> list[ComparedRow]:

@@ -73,6 +73,12 @@ async def lock(connection: AsyncConnection, messages: Sequence[UUID]) -> Sequenc
     return await all_rows(connection, CitingMemory, _sql("lock"), {"messages": messages})
 
 
+async def lock_with(connection: AsyncConnection, owner_id: UUID, messages: Sequence[UUID]) -> None:
+    """Lock all memories of an owner with those that cite messages, in one order."""
+    binds = {"owner_id": owner_id, "messages": list(messages)}
+    await connection.execute(_sql("lock_with"), binds)
+
+
 async def delete_versions(
     connection: AsyncConnection, keys: Collection[MemoryKey], messages: Sequence[UUID]
 ) -> Counts:

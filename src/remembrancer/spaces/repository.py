@@ -185,6 +185,11 @@ def _members(space_id: UUID) -> Select[Any]:
     )
 
 
+async def hold_created(connection: AsyncConnection, user_id: UUID) -> None:
+    """Hold the spaces that a user created, before a transfer."""
+    await connection.execute(_sql("hold_created"), {"user_id": user_id})
+
+
 async def transfer(connection: AsyncConnection, giver: UUID, taker: UUID) -> dict[str, Any]:
     """Move memberships, refusals and the authorship of spaces.
 

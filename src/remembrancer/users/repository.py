@@ -137,16 +137,23 @@ async def hold_current(connection: AsyncConnection, user_id: UUID) -> UUID:
 
 
 async def lock(connection: AsyncConnection, user_ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """Lock users against all other writers; return the current id of each known user, by old id."""
+    """Lock users against all other writers; return the current id of each known user, by old id.
+
+    With their former ids: a merge changes these, and an erasure deletes them.
+    """
     locked: set[UUID] = set()
+    current_id = func.coalesce(users.c.merged_into, users.c.id)
+    given = select(current_id).where(users.c.id.in_(user_ids))
+    family = select(users.c.id, current_id.label("current_id")).where(
+        or_(users.c.id.in_(given), users.c.merged_into.in_(given))
+    )
     while True:
-        known = select(users.c.id, users.c.merged_into).where(users.c.id.in_(user_ids))
-        current = {row.id: row.merged_into or row.id for row in await connection.execute(known)}
-        if not (missing := set(current.values()) - locked):
-            return current
+        current = {row.id: row.current_id for row in await connection.execute(family)}
+        if not (missing := current.keys() - locked):
+            return {user_id: current[user_id] for user_id in set(user_ids) & current.keys()}
         # The wait may have been for a merge: lock the survivor too.
         _check_order(locked, missing)
-        query = select(users.c.id).where(users.c.id.in_(current.values())).order_by(users.c.id)
+        query = select(users.c.id).where(users.c.id.in_(missing)).order_by(users.c.id)
         locked |= set((await connection.execute(query.with_for_update())).scalars())
 
 

@@ -24,11 +24,19 @@ SELECT :taker, id, conversation_id, position, agent_id, space_id, visibility,
   FROM moved
 RETURNING id;
 
+-- In the order in which erasures of others there lock conversations.
 -- name: move_opened
-UPDATE conversations SET opened_by = :taker
- WHERE opened_by = :giver
-   AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY (CAST(:ids AS uuid[])))
-RETURNING id;
+WITH opened AS MATERIALIZED (
+    SELECT id FROM conversations
+     WHERE opened_by = :giver
+       AND (CAST(:ids AS uuid[]) IS NULL OR id = ANY (CAST(:ids AS uuid[])))
+     ORDER BY id
+       FOR NO KEY UPDATE
+)
+UPDATE conversations AS c SET opened_by = :taker
+  FROM opened AS o
+ WHERE c.id = o.id
+RETURNING c.id;
 
 -- name: rejoin
 INSERT INTO participants (user_id, conversation_id)

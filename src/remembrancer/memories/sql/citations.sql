@@ -25,6 +25,20 @@ SELECT m.owner_id, m.id,
  ORDER BY m.owner_id, m.id
    FOR UPDATE OF m;
 
+-- name: lock_with
+-- The memories of an owner, and those that cite messages, in the same order.
+SELECT m.owner_id, m.id
+  FROM memories AS m
+ WHERE (m.owner_id, m.id) IN (
+       SELECT owner_id, id FROM memories WHERE owner_id = :owner_id
+        UNION
+       SELECT owner_id, memory_id FROM mentions WHERE message_id = ANY (CAST(:messages AS uuid[]))
+        UNION
+       SELECT owner_id, memory_id FROM memory_versions
+        WHERE message_id = ANY (CAST(:messages AS uuid[])))
+ ORDER BY m.owner_id, m.id
+   FOR UPDATE OF m;
+
 -- name: versions
 SELECT v.owner_id, v.memory_id, v.version
   FROM unnest(CAST(:owners AS uuid[]), CAST(:ids AS text[])) AS k (owner_id, id)

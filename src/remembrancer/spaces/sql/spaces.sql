@@ -22,6 +22,10 @@ SELECT DISTINCT ON (coalesce(u.merged_into, u.id))
   JOIN users AS u ON u.id = m.user_id
  ORDER BY coalesce(u.merged_into, u.id), m.role DESC;
 
+-- name: hold_created
+-- Against erasures of their members, in the order in which these lock spaces.
+SELECT id FROM spaces WHERE created_by = :user_id ORDER BY id FOR KEY SHARE;
+
 -- name: transfer
 -- Of two roles in a space, the taker gets the higher one.
 WITH given AS (
