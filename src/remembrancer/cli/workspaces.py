@@ -35,7 +35,7 @@ def _table(workspaces: Sequence[Workspace]) -> Rows:
             _state(w),
             w.server,
             w.revision,
-            w.limits.requests_per_minute or "",
+            str(w.limits.requests_per_minute or ""),
             day(w.created_at),
             day(w.used_at),
         ]

@@ -27,7 +27,7 @@ RENEW_SECONDS: Final = 5.0
 IN_USE: Final = (WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED)
 
 
-class IsHeld(Conflict):
+class WorkspaceHeld(Conflict):
     """Somebody else changes the workspace now."""
 
 
@@ -81,7 +81,7 @@ class Holds(Generic[Store]):
             await self.host.find(name)
         except NotFound as unknown:
             return unknown
-        return IsHeld("is being changed by somebody else; try again", field="workspace")
+        return WorkspaceHeld("is being changed by somebody else; try again", field="workspace")
 
     @asynccontextmanager
     async def held(

@@ -17,7 +17,7 @@ from remembrancer.ids import new_uuid
 from remembrancer.validation import validate
 from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import database_name
-from remembrancer.workspaces.holds import IN_USE, Holds, IsHeld, Recovery, note
+from remembrancer.workspaces.holds import IN_USE, Holds, Recovery, WorkspaceHeld, note
 from remembrancer.workspaces.relocation import NOT_MOVED, Relocation
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import MoveCreate, MoveState, Workspace, WorkspaceMove
@@ -79,7 +79,7 @@ class WorkspaceMoves(Generic[Store]):
             is_at_rest = task is None or task.done()
             row = await host.find(workspace)
             if task is not None and task.done() and not task.cancelled():
-                with suppress(IsHeld):  # another process is at it
+                with suppress(WorkspaceHeld):  # another process is at it
                     task.result()
             if row.way is not None and on_progress is not None:
                 on_progress(row.way.done_bytes, row.way.total_bytes)
@@ -95,7 +95,7 @@ class WorkspaceMoves(Generic[Store]):
         """
         try:
             return await self._end_move(actor, workspace, "confirm_move", Relocation.confirm)
-        except IsHeld:
+        except WorkspaceHeld:
             way = (await self._holds.host.find(workspace)).way
             if way is None or way.state != MoveState.COPYING:
                 raise
@@ -132,7 +132,7 @@ class WorkspaceMoves(Generic[Store]):
                         await repository.relocate(connection, workspace, holder, move)
                         await note(connection, actor, "move", row)
                 _check_way(row.way, server)
-        except IsHeld:
+        except WorkspaceHeld:
             way = (await self._holds.host.find(workspace)).way
             if way is None:
                 raise

@@ -24,7 +24,7 @@ from remembrancer.workspaces.databases import (
     in_thread,
     size,
 )
-from remembrancer.workspaces.holds import IN_USE, Holds, IsHeld, Recovery
+from remembrancer.workspaces.holds import IN_USE, Holds, Recovery, WorkspaceHeld
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
     DropReceipt,
@@ -175,7 +175,7 @@ class Workspaces(Generic[Store]):
         try:
             async with self._holds.held(workspace, *IN_USE) as (_, holder):
                 return await self._holds.change(actor, action, workspace, holder, state)
-        except IsHeld:
+        except WorkspaceHeld:
             way = (await self._holds.host.find(workspace)).way
             if way is None or not way.waits:
                 raise
