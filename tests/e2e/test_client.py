@@ -4,8 +4,9 @@ import asyncio
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,13 +16,15 @@ import pytest
 import test_cases
 from entry_points import Refused, RestDoor, id_of
 from fastapi import FastAPI
-from helpers import Api
+from helpers import ADMIN, Api, rows
 from pydantic import BaseModel
 from serving import served
+from test_workspaces import host
 
 from remembrancer import (
     ContextQuery,
     ConversationCreate,
+    Forbidden,
     InvalidInput,
     MemoryCreate,
     MemoryFilter,
@@ -44,6 +47,17 @@ from remembrancer.client import AsyncClient, Client, Retries
 from remembrancer.client.calls import Call, part, refusal
 from remembrancer.client.operations import Group
 from remembrancer.errors import Conflict, DatabaseUnavailable, TooManyRequests, VersionConflict
+from remembrancer.workspaces.schemas import (
+    DropReceipt,
+    MoveState,
+    NewWorkspace,
+    Workspace,
+    WorkspaceLimits,
+    WorkspaceMove,
+    WorkspaceState,
+)
+
+__all__ = ["host"]  # a fixture
 
 ID = uuid4()
 
@@ -220,6 +234,103 @@ async def test_pages_are_gone_through_to_the_end(api: Api, ada: User) -> None:
         whole = await client.memories.list(wanted, user=ada)
         assert [one.id for one in each] == [one.id for one in whole.items]
         assert len(each) == 4
+
+
+# Workspaces ------------------------------------------------------------------
+
+ON_ITS_WAY = WorkspaceMove(
+    from_server="main", from_database="here", to_server="two", to_database="there",
+    state=MoveState.MOVED, rows=7, started_at=datetime(2026, 11, 30, tzinfo=UTC),
+)  # fmt: skip
+
+
+async def test_both_clients_manage_workspaces(host: Remembrancer, api: Api) -> None:
+    """Each operation has the models and errors of the library; only the host's admins have any."""
+    secret = api.admin["Authorization"].removeprefix("Bearer ")
+    async with served(host) as url:
+        async with AsyncClient(url, secret) as client:
+            created = await _manage(direct(client.workspaces))
+            await host.workspaces.create(ADMIN, "tenant-2")
+            names = [each.name async for each in client.workspaces.list.each(limit=1)]
+            assert names == ["tenant-1", "tenant-2"]
+            async with AsyncClient(url, created.secret) as stranger:
+                await _refused(direct(stranger.workspaces))
+                assert (await stranger.keys.own()).role == "admin"
+                await client.workspaces.suspend("tenant-1")
+                with pytest.raises(Forbidden, match="is suspended"):
+                    await stranger.keys.own()
+            receipt = await client.workspaces.drop("tenant-1", dry_run=False)
+            assert (type(receipt), receipt.dry_run) == (DropReceipt, False)
+        with Client(url, secret) as waiting:
+            created = await _manage(threaded(waiting.workspaces))
+            with Client(url, created.secret) as stranger_too:
+                await _refused(threaded(stranger_too.workspaces))
+            names = await asyncio.to_thread(
+                lambda: [each.name for each in waiting.workspaces.list.each(limit=1)]
+            )
+            assert names == ["tenant-1", "tenant-2"]
+
+
+Ask = Callable[..., Awaitable[Any]]
+
+
+def direct(group: Any) -> Ask:
+    return lambda name, *args, **how: getattr(group, name)(*args, **how)
+
+
+def threaded(group: Any) -> Ask:
+    return lambda name, *args, **how: asyncio.to_thread(getattr(group, name), *args, **how)
+
+
+async def _manage(ask: Ask) -> NewWorkspace:
+    """Use each operation, and return a workspace that is left."""
+    limits = WorkspaceLimits(requests_per_minute=600)
+    created = await ask("create", "tenant-1", limits=limits)
+    assert (type(created), created.limits) == (NewWorkspace, limits)
+    assert created.secret.startswith("rmb_tenant-1.")
+    with pytest.raises(Conflict) as taken:
+        await ask("create", "tenant-1")
+    assert taken.value.field == "name"
+    for name, server, field in (("Tenant", "main", "name"), ("tenant-3", "two", "server")):
+        with pytest.raises(InvalidInput) as invalid:
+            await ask("create", name, server=server)
+        assert invalid.value.field == field
+    found = await ask("get", "tenant-1")
+    assert (type(found), found.model_dump()) == (
+        Workspace,
+        created.model_dump(exclude={"secret"}) | {"used_at": found.used_at},
+    )
+    changed = await ask("update", "tenant-1", WorkspaceLimits())
+    assert changed.limits == WorkspaceLimits()
+    assert (await ask("list")).items[0].name == "tenant-1"
+    rows("UPDATE workspaces SET move = %s", ON_ITS_WAY.model_dump_json())
+    assert (await ask("get", "tenant-1")).move == ON_ITS_WAY
+    rows("UPDATE workspaces SET move = NULL")
+    for verb, *args in (("move", "main"), ("confirm_move",), ("undo_move",), ("drop",)):
+        how = {"dry_run": False} if verb == "drop" else {}
+        with pytest.raises(Conflict):
+            await ask(verb, "tenant-1", *args, **how)
+        with pytest.raises(NotFound, match="no such workspace"):
+            await ask(verb, "nobody", *args, **how)
+    with pytest.raises(InvalidInput, match="server: "):
+        await ask("move", "tenant-1", "two", wait_seconds=0)
+    assert (await ask("suspend", "tenant-1")).state is WorkspaceState.SUSPENDED
+    would = await ask("drop", "tenant-1")
+    assert (type(would), would.dry_run, would.bytes > 0) == (DropReceipt, True, True)
+    assert (await ask("resume", "tenant-1")).state is WorkspaceState.ACTIVE
+    assert isinstance(created, NewWorkspace)
+    return created
+
+
+async def _refused(ask: Ask) -> None:
+    """Each operation is forbidden to the admin of a workspace, with the same words."""
+    for verb, *args in (
+        ("create", "more"), ("list",), ("get", "tenant-1"), ("update", "nobody", WorkspaceLimits()),
+        ("suspend", "tenant-1"), ("resume", "nobody"), ("move", "tenant-1", "main"),
+        ("confirm_move", "tenant-1"), ("undo_move", "nobody"), ("drop", "tenant-1"),
+    ):  # fmt: skip
+        with pytest.raises(Forbidden, match="workspaces are managed with an admin key"):
+            await ask(verb, *args)
 
 
 # Errors ----------------------------------------------------------------------
