@@ -13,10 +13,11 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from helpers import Api, headers_of, rows
+from helpers import ADMIN, Api, headers_of, rows
 from openai import AsyncOpenAI, OpenAI
 from scripted import Json, Reply, Scripted, minded
 from serving import served
+from test_workspaces import host
 
 from remembrancer import (
     Agent,
@@ -27,6 +28,7 @@ from remembrancer import (
     ConfigurationError,
     Conflict,
     ConversationCreate,
+    Forbidden,
     InvalidInput,
     MemberAdd,
     Memory,
@@ -54,6 +56,8 @@ from remembrancer.recall.schemas import RecallDetails
 from remembrancer.settings import JobSettings, LanguageModelSettings
 from remembrancer.spaces.schemas import MemberDetails, SpaceDetails
 from remembrancer.users.schemas import ResolveDetails
+
+__all__ = ["host"]  # a fixture
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -319,6 +323,38 @@ print(memory.remember("I drink tea, never coffee.", user="ada").outcome)
     ]
     assert [ended.stdout.decode().strip() for ended in shown] == ["created", "mentioned"]
     assert [ended.stderr.decode() for ended in shown] == ["", ""]
+
+
+async def test_a_bot_works_in_the_workspace_that_its_key_or_its_settings_name(
+    host: Remembrancer,
+) -> None:
+    """One memory over a server and over the library; in the host there is nothing of it."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    settings = host.settings.model_copy(update={"workspace": "tenant"})
+    said = {"I drink tea, never coffee.", "I keep bees."}
+    async with served(host) as url, AsyncMemory(url, created.secret) as remote:
+        async with remote.turn("I drink tea, never coffee.", user="ada", agent="Pantry") as turn:
+            turn.answer("Noted.")
+        await remote.remember("I keep bees.", user="ada")
+        async with AsyncMemory(settings=settings) as local:
+            answer = await local.recall("What does Ada keep?", user="ada")
+            assert {hit.content for hit in answer.hits} >= said
+            await local.remember("I sail at night.", user="ada")
+        answer = await remote.recall("When does Ada sail?", user="ada")
+        assert {hit.content for hit in answer.hits} >= {*said, "I sail at night."}
+        with Memory(settings=settings) as waiting:
+            answer = waiting.recall("When does Ada sail?", user="ada")
+        assert {hit.content for hit in answer.hits} >= {*said, "I sail at night."}
+        assert (await AsyncMemory.over(host).recall("bees, tea, sail", user="ada")).hits == []
+        assert texts() == []
+
+        await host.workspaces.suspend(ADMIN, "tenant")
+        for stopped in (AsyncMemory(url, created.secret), AsyncMemory(settings=settings)):
+            with pytest.raises(Forbidden, match="is suspended"):
+                await stopped.open()
+    nowhere = settings.model_copy(update={"workspace": "nobody"})
+    with pytest.raises(NotFound, match="no such workspace"):
+        await AsyncMemory(settings=nowhere).open()
 
 
 async def test_a_closed_client_says_so(memory: Remembrancer) -> None:
