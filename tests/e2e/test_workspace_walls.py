@@ -33,6 +33,7 @@ SAID = ("likes tea", "plays the cello", "had a kite", "Cleo", "Gran likes")
 """Words of the first workspace that nobody of the other sends."""
 OF_THE_MOMENT = re.compile(r"answers in [\d.]+ ms|(?<=/jobs/)[\d?]+")
 """What differs from page to page, or is too short to be found as an id."""
+UNDONE = {"/forgets/": "forget_id", "/moves/": "move_id"}
 SIGN_INS = {"/login", "/signin", "/welcome"}
 """What is refused there is in the log of the workspace that is asked."""
 FOR_ONESELF = re.compile(
@@ -118,9 +119,11 @@ async def pages_that_differ(
             continue
         if method == "POST" and not names - below.keys() and FOR_ONESELF.search(route.path):
             continue
+        undo_id = next((name for word, name in UNDONE.items() if word in route.path), "undo_id")
         answers = []
         for asked in (ids, unknown(ids, secret)):
-            address = route.path.format(**{"number": "1"} | asked | below)
+            filled = {"number": "1"} | asked | below | {"undo_id": asked[undo_id]}
+            address = route.path.format(**filled)
             sent = {"params": named(asked)} if method == "GET" else {"data": named(asked) | token}
             answer = await browser.client.request(method, address, **sent)
             told = f"{answer.status_code} {answer.headers.get('location')} {answer.text}"
