@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from remembrancer.db import pool
+from remembrancer.db.cap import Cap
 from remembrancer.db.engine import Database
 from remembrancer.db.urls import libpq_url
-from remembrancer.errors import Conflict, DatabaseUnavailable
+from remembrancer.errors import Conflict, DatabaseUnavailable, Unavailable
 
 
 async def test_a_refused_change_is_rolled_back_before_others_get_the_connection(
@@ -78,6 +79,36 @@ async def test_a_wait_for_a_connection_ends_with_an_error(alone: Database) -> No
             await alone.ping()
     assert "busy" in str(told.value)
     await alone.ping()
+
+
+@pytest.mark.parametrize("is_replica", [False, True])
+async def test_a_connection_that_comes_back_after_the_end_is_closed(
+    alone: Database, is_replica: bool
+) -> None:
+    """Else it would count for ever among those of all pools."""
+    cap = Cap(1, wait_seconds=0.1)
+    database = Database(alone.url, cap=cap, replica_url=alone.url)
+    assert database.replica is not None
+    pool_ = database.replica.pool if is_replica else database._location.pool
+    async with pool_.lend():
+        await database.close()
+    other = Database(alone.url, cap=cap)
+    try:
+        await other.ping()
+    finally:
+        await other.close()
+
+
+async def test_a_closed_database_is_not_followed_to_another_server(alone: Database) -> None:
+    """Nobody would close what it opens there."""
+
+    async def find() -> str:
+        await database.close()
+        return alone.url
+
+    database = Database("postgresql://remembrancer_app@127.0.0.1:9/away", find=find)
+    with pytest.raises(Unavailable, match="is closed"):
+        await database.ping()
 
 
 async def _process(connection: pool.AsyncConnection) -> int:

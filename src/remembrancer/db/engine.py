@@ -174,9 +174,9 @@ class Database:
         plan: Callable[[UUID | None, Trip], T],
         check: KeyCheck | None = None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
-        self._check_open()
         async with AsyncExitStack() as stack:
             while True:
+                self._check_open()
                 url = self.url
                 try:
                     begun = await stack.enter_async_context(
@@ -311,9 +311,9 @@ class Database:
         self._is_closed = True
         if self._slow is not None:
             await self._slow.close()
-        await self._location.pool.close()
+        await self._location.pool.leave()
         if self.replica is not None:
-            await self.replica.pool.close()
+            await self.replica.pool.leave()
 
     def _check_open(self) -> None:
         if self._is_closed:

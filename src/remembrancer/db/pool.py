@@ -163,6 +163,8 @@ class Pool:
         lost = lent.driver.closed
         if self._cap is not None:
             self._cap.give_back()
+            if self._is_left:
+                self._cap.forget(self)
         if lent.record.is_valid:  # SQLAlchemy closes those whose loss it sees
             await greenlet_spawn(lent.record.invalidate)
         # The others are lost too: the server was started anew.
