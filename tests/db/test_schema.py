@@ -12,11 +12,11 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import CheckConstraint, Engine, Table, create_engine, inspect, make_url
+from sqlalchemy import CheckConstraint, Engine, Table, create_engine, event, inspect, make_url
 
 from remembrancer.db.migrate import MIGRATIONS, migrate, newest, upgrade
 from remembrancer.db.tables import metadata
-from remembrancer.db.urls import driver_url, libpq_url, service_url
+from remembrancer.db.urls import driver_url, libpq_url, liveness, service_url
 from remembrancer.errors import DatabaseSetupError
 from remembrancer.memories.rules import is_in_use
 from remembrancer.memories.schemas import Status
@@ -145,6 +145,22 @@ def test_a_database_that_cannot_be_reached_is_named_as_such() -> None:
     """A wrong address is an error that says so, not a traceback of the driver."""
     with pytest.raises(DatabaseSetupError, match="cannot be set up"):
         migrate("postgresql+psycopg://nobody@127.0.0.1:1/nothing")
+
+
+def test_a_silent_server_does_not_hold_up_a_migration_for_ever() -> None:
+    """It is given up as it is elsewhere."""
+    url, seen = "postgresql://owner@127.0.0.1:1/nowhere", dict[str, Any]()
+
+    def note(_dialect: object, _record: object, _args: object, params: dict[str, Any]) -> None:
+        seen.update(params)
+
+    event.listen(Engine, "do_connect", note)
+    try:
+        with pytest.raises(DatabaseSetupError):
+            migrate(url)
+    finally:
+        event.remove(Engine, "do_connect", note)
+    assert liveness(url).items() <= seen.items()
 
 
 def test_the_database_and_the_rule_agree_on_what_is_in_use(migrated_url: str) -> None:

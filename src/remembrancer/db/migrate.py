@@ -13,7 +13,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from sqlalchemy import URL, Connection, Engine, create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url
+from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url, liveness
 from remembrancer.errors import DatabaseSetupError
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,8 @@ def downgrade(url: str, revision: str) -> None:
 @contextmanager
 def _owner(url: str) -> Iterator[Engine]:
     # Behind a pooler, what is prepared outlives the transaction.
-    engine = create_engine(driver_url(url), connect_args={"prepare_threshold": None})
+    connect_args = {**liveness(url), "prepare_threshold": None}
+    engine = create_engine(driver_url(url), connect_args=connect_args)
     try:
         yield engine
     except (DBAPIError, psycopg.Error) as error:
