@@ -340,7 +340,8 @@ class WorkspaceSettings(BaseModel):
     """Connections of each workspace."""
     connections: int = Field(40, ge=2, le=10_000)
     """Connections of all workspaces of one server together in each process, those to its replica
-    among them, beside those of the default one."""
+    among them, beside those of the default one. A workspace whose background jobs run has up to
+    four more."""
     migrate_on_use: bool = True
     """Whether an older workspace is migrated when somebody uses it; else it is refused until
     ``remembrancer workspaces migrate`` has run."""
