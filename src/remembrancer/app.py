@@ -32,6 +32,7 @@ from remembrancer.db.urls import driver_url, service_url
 from remembrancer.document.service import Documents
 from remembrancer.embeddings import Embedder, create_embedder
 from remembrancer.erasure.service import Erasure
+from remembrancer.errors import EmbeddingModelMismatch, WorkspaceUnavailable
 from remembrancer.extraction.llm_summariser import LLMSummariser
 from remembrancer.extraction.remake import remake_chunks
 from remembrancer.extraction.service import Summaries
@@ -124,12 +125,13 @@ class Remembrancer:
         *,
         workspace: str = DEFAULT_WORKSPACE,
         beside: "Remembrancer | None" = None,
+        check_model: bool = True,
     ) -> None:
         # What speaks with models is that of the store ``beside`` this one, in the same process.
         search = SearchIndex(embedder)
         self.settings, self.workspace, self._beside = settings, workspace, beside
-        self.database = database
-        self.embedder = embedder
+        self.database, self.embedder = database, embedder
+        self._check_model = check_model
         self.reads = Reads(database, whose=settings.audit.reads)
         self.guard, self.language_model, self.reranker = _parts(settings, beside)
         self.backend = backend = Backend(
@@ -194,7 +196,7 @@ class Remembrancer:
         self.workspaces = WorkspaceOperations(
             Holds(database, lambda: self.host, is_host=self.is_default),
             _first_key,
-            lambda store: counts(store.database),
+            counts,
         )
 
     @property
@@ -231,7 +233,11 @@ class Remembrancer:
         )
         async with AsyncExitStack() as stack:
             stack.push_async_callback(database.close)
-            await claim_store(database, self.embedder)
+            if self._check_model:
+                try:
+                    await claim_store(database, self.embedder, workspace=row.name)
+                except EmbeddingModelMismatch as error:
+                    raise WorkspaceUnavailable(str(error)) from error
             memory = Remembrancer(
                 self.settings, database, self.embedder, workspace=row.name, beside=self
             )
@@ -296,8 +302,9 @@ class Remembrancer:
     ) -> "AsyncIterator[Remembrancer]":
         """Open the store in ``data_dir`` or at ``database_url``; close it at the end.
 
-        With ``workspace``, a workspace beside it: ``NotFound`` is raised for an unknown one, and
-        ``WorkspaceUnavailable`` for one that is suspended.
+        With ``workspace``, a workspace beside it: ``NotFound`` is raised for an unknown one,
+        ``Forbidden`` for one that is suspended, and ``WorkspaceUnavailable`` for one in another
+        state, or with the schema or the embedding model of another.
 
         ``data_dir`` holds an embedded Postgres that runs while the store is open. Other values
         come from ``settings``, by default from the environment and the settings file. Raises
@@ -328,14 +335,15 @@ class Remembrancer:
             stack.push_async_callback(database.close)
             if check_model:
                 await claim_store(database, embedder)
-            memory = Remembrancer(chosen, database, embedder)
+            memory = Remembrancer(chosen, database, embedder, check_model=check_model)
             for client in (memory.language_model, memory.reranker, memory.keys.tokens):
                 if client is not None:
                     stack.push_async_callback(client.close)
             await memory._run_in_background(stack)
             stack.push_async_callback(memory.host.close)
             stack.push_async_callback(memory.workspaces.close)
-            yield await stack.enter_async_context(memory.host.use(workspace or chosen.workspace))
+            name = chosen.workspace if workspace is None else workspace
+            yield await stack.enter_async_context(memory.host.use(name))
 
     async def remember(
         self,

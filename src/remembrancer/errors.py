@@ -134,7 +134,7 @@ class WorkspaceMoved(Unavailable, title="Workspace moved"):
 
 
 class WorkspaceUnavailable(Unavailable, title="Workspace unavailable"):
-    """The workspace is being created or dropped, or has the schema of another version."""
+    """The workspace is being created or dropped, or has another version's schema or model."""
 
 
 class LanguageModelUnavailable(Unavailable):

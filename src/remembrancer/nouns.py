@@ -11,6 +11,7 @@ from remembrancer.backend import Backend
 from remembrancer.context.bulletin import Bulletins
 from remembrancer.context.service import Contexts
 from remembrancer.context.turns import ConversationTurns
+from remembrancer.db.engine import Database
 from remembrancer.erasure.deletions import erase_derived
 from remembrancer.erasure.service import Erasure
 from remembrancer.extraction.service import Summaries
@@ -112,7 +113,7 @@ class WorkspaceOperations(Workspaces[Store]):
         self,
         holds: Holds[Store],
         first_key: Callable[[Store], Awaitable[NewKey]],
-        counts: Callable[[Store], Awaitable[Counts]],
+        counts: Callable[[Database], Awaitable[Counts]],
     ) -> None:
         super().__init__(holds, first_key, counts)
         self._moves = moves = WorkspaceMoves(holds)

@@ -39,6 +39,7 @@ from remembrancer.errors import (
 )
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.settings import WorkspaceServer
+from remembrancer.search.reembed import Reembedding
 from remembrancer.workspaces import service as services
 from remembrancer.workspaces import turns
 from remembrancer.workspaces.schemas import (
@@ -529,9 +530,10 @@ async def test_the_library_opens_a_workspace(host: Remembrancer, database_url: s
         settings=settings.model_copy(update={"workspace": "tenant"})
     ) as store:
         assert (await store.users.list(ADMIN)).items[0].display_name == "Ada"
-    with pytest.raises(NotFound, match="no such workspace"):
-        async with Remembrancer.open(settings=settings, workspace="nobody"):
-            pass
+    for name in ("nobody", ""):
+        with pytest.raises(NotFound, match="no such workspace"):
+            async with Remembrancer.open(settings=settings, workspace=name):
+                pass
 
 
 async def test_background_work_takes_turns(
@@ -582,6 +584,36 @@ def age(workspace: NewWorkspace) -> None:
     url = make_url(Store.url).set(database=workspace.database).render_as_string(False)
     migrate.downgrade(url, "0028")
     rows("UPDATE workspaces SET revision = '0028' WHERE name = %s", workspace.name)
+
+
+async def test_a_workspace_of_another_model_is_refused_until_it_is_embedded_again(
+    host: Remembrancer, api: Api
+) -> None:
+    """Others are served; it opens for `reembed`, and can be dropped."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    async with host.host.use("tenant") as store:
+        await person(store, "Ada")
+    await host.host.close()
+    in_database(created, "UPDATE embedding_model SET name = 'another'")
+    for secret in (created.secret, "rmb_tenant.stranger"):
+        answer = await api.client.get("/api/users", headers=bearer(secret))
+        assert (answer.status_code, "--workspace tenant reembed" in answer.text) == (503, True)
+    assert (await api.client.get("/api/users", headers=api.admin)).status_code == 200
+
+    at_once = Remembrancer.open(settings=host.settings, workspace="tenant", check_model=False)
+    async with at_once as store:
+        embedded = Reembedding(store.database, store.embedder)
+        await embedded.begin()
+        await embedded.gather(lambda _: None)
+        await embedded.finish()
+    assert (await api.client.get("/api/users", headers=bearer(created.secret))).status_code == 200
+
+    await host.host.close()
+    in_database(created, "UPDATE embedding_model SET name = 'another'")
+    await host.workspaces.suspend(ADMIN, "tenant")
+    counted = await host.workspaces.drop(ADMIN, "tenant")
+    receipt = await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
+    assert (counted.users, receipt.users, databases()) == (1, 1, [])
 
 
 async def test_all_workspaces_are_migrated_the_canary_first(host: Remembrancer) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Generic, TypeVar
 from uuid import UUID, uuid4
 
 from remembrancer.access import Actor
+from remembrancer.db.engine import Database
 from remembrancer.db.migrate import newest
 from remembrancer.errors import Conflict
 from remembrancer.ids import new_uuid
@@ -46,7 +47,7 @@ class Workspaces(Generic[Store]):
         self,
         holds: Holds[Store],
         first_key: Callable[[Store], Awaitable[NewKey]],
-        counts: Callable[[Store], Awaitable[Counts]],
+        counts: Callable[[Database], Awaitable[Counts]],
     ) -> None:
         self._holds = holds
         self._first_key = first_key
@@ -186,9 +187,13 @@ class Workspaces(Generic[Store]):
         bytes_ = await asyncio.to_thread(size, host.servers[row.server], row.database)
         counts = Counts(users=0, agents=0, memories=0, messages=0)
         if bytes_ and row.state != WorkspaceState.CREATING:  # nobody has used that one
-            async with host.use(row.name, states=tuple(WorkspaceState), is_noted=False) as store:
-                counts = await self._counts(store)
-            host.forget(row.name)
+            # Not its store, which may be none that opens: of another model or schema.
+            server = host.servers[row.server]
+            database = Database(server.service_url(row.database), pool_size=1)
+            try:
+                counts = await self._counts(database)
+            finally:
+                await database.close()
         return DropReceipt(
             id=row.id,
             name=row.name,
