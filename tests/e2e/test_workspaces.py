@@ -30,6 +30,7 @@ from remembrancer.db import migrate
 from remembrancer.db.cap import Cap
 from remembrancer.errors import (
     Conflict,
+    DatabaseSetupError,
     DatabaseUnavailable,
     Forbidden,
     InvalidInput,
@@ -48,6 +49,7 @@ from remembrancer.workspaces.schemas import (
     WorkspaceLimits,
     WorkspaceMove,
 )
+from remembrancer.workspaces.databases import _BLANK, Server, size
 
 __all__ = ["rest"]  # a fixture
 
@@ -451,6 +453,56 @@ async def test_a_creation_that_is_cancelled_leaves_nothing(
     assert (rows("SELECT name FROM workspaces"), databases()) == ([], [])
 
 
+async def test_a_server_that_cannot_hold_workspaces_is_told(
+    host: Remembrancer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it lacks, to whoever creates one there."""
+
+    def lacks(_: object) -> None:
+        raise DatabaseSetupError("this Postgres server lacks the pgvector extension; install it")
+
+    forget_blank()
+    monkeypatch.setattr(migrate, "check_server", lacks)
+    answer = await api.client.post("/api/workspaces", json={"name": "tenant"}, headers=api.admin)
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (409, "server")
+    assert "lacks the pgvector extension" in answer.text
+    assert (rows("SELECT name FROM workspaces"), databases()) == ([], [])
+
+
+def forget_blank() -> None:
+    """Drop what the next creation copies, so that it is made again."""
+    for (name,) in rows("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", _BLANK):
+        rows(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+async def test_what_a_server_refuses_is_told(host: Remembrancer, api: Api) -> None:
+    """A server that does not answer is one thing, a database in use another."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    await host.workspaces.suspend(ADMIN, "tenant")
+    in_database(
+        created,
+        "CREATE SUBSCRIPTION other CONNECTION 'dbname=other' PUBLICATION other"
+        " WITH (connect = false, slot_name = NONE)",
+    )
+    answer = await api.client.delete("/api/workspaces/tenant?dry_run=false", headers=api.admin)
+    in_database(created, "DROP SUBSCRIPTION other")
+    told = "the server main refuses: database"
+    assert (answer.status_code, answer.json()["detail"][: len(told)]) == (503, told)
+    await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
+
+
+def test_a_connection_that_fails_is_told(database_url: str) -> None:
+    """Whether a server is away, or answers and refuses; without its address."""
+    lost = make_url(database_url).set(database="nowhere").render_as_string(False)
+    for url, told in (
+        ("postgresql://owner:secret@127.0.0.1:9/postgres", "does not answer"),
+        (lost, 'refuses the connection: database "nowhere" does not exist'),
+    ):
+        with pytest.raises(DatabaseUnavailable) as error:
+            size(Server("main", url, url), "remembrancer_tenant")
+        assert str(error.value) == f"the server main {told}"
+
+
 async def test_what_a_dead_process_began_is_ended_by_another(host: Remembrancer) -> None:
     """A creation is undone, a drop is done; whoever is at it is left alone."""
     for name in ("tenant-1", "tenant-2", "tenant-3"):
@@ -584,6 +636,23 @@ def age(workspace: NewWorkspace) -> None:
     url = make_url(Store.url).set(database=workspace.database).render_as_string(False)
     migrate.downgrade(url, "0028")
     rows("UPDATE workspaces SET revision = '0028' WHERE name = %s", workspace.name)
+
+
+async def test_a_workspace_that_cannot_be_migrated_is_refused(
+    host: Remembrancer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Strangers do not learn the address of its owner."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    await host.host.close()
+    age(created)
+    away = "postgresql+psycopg://owner:secret@127.0.0.1:9/postgres"
+    with monkeypatch.context() as context:
+        context.setattr(Server, "owner_url_of", lambda *_: away)
+        for secret in (created.secret, "rmb_tenant.stranger"):
+            answer = await api.client.get("/api/users", headers=bearer(secret))
+            assert (answer.status_code, "workspaces migrate" in answer.text) == (503, True)
+            assert "127.0.0.1" not in answer.text
+    assert (await api.client.get("/api/users", headers=bearer(created.secret))).status_code == 200
 
 
 async def test_a_workspace_of_another_model_is_refused_until_it_is_embedded_again(

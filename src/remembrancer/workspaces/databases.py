@@ -19,7 +19,12 @@ from sqlalchemy import make_url
 
 from remembrancer.db.migrate import migrate, newest
 from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url
-from remembrancer.errors import Conflict, DatabaseUnavailable, InvalidInput
+from remembrancer.errors import (
+    Conflict,
+    DatabaseSetupError,
+    DatabaseUnavailable,
+    InvalidInput,
+)
 from remembrancer.settings import MAIN, Settings, WorkspaceServer
 
 P = ParamSpec("P")
@@ -37,6 +42,8 @@ SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE datname = %s
 _END_MS: Final = 10_000
 _LOCK: Final = 6_148_914_692
 _CONNECT_SECONDS: Final = 30
+_AWAY: Final = ("08", "57P")
+"""Classes of errors of a server that is away or on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +194,20 @@ def _connected(server: Server) -> Iterator[Connection]:
             " database_owner_url, or workspaces.servers, a role with CREATEDB",
             field="server",
         ) from None
+    except DatabaseSetupError as error:
+        raise Conflict(str(error), field="server") from error
     except psycopg.OperationalError as error:
-        raise DatabaseUnavailable(f"the server {server.name} does not answer") from error
+        raise DatabaseUnavailable(f"the server {server.name} {_why(error)}") from error
+
+
+def _why(error: psycopg.OperationalError) -> str:
+    """Return why a server did nothing; what it was told has names of databases alone."""
+    if error.sqlstate is not None and not error.sqlstate.startswith(_AWAY):
+        return f"refuses: {error.diag.message_primary}"
+    # The driver has no code for a connection that fails, just the text.
+    _, refused, reason = str(error).partition("FATAL:")
+    reason = reason.strip().partition("\n")[0]
+    return f"refuses the connection: {reason}" if refused else "does not answer"
 
 
 @contextmanager

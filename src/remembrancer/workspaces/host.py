@@ -17,6 +17,7 @@ from remembrancer.db.migrate import is_known, is_usable_at, migrate, newest
 from remembrancer.db.urls import driver_url, service_url
 from remembrancer.errors import (
     DatabaseUnavailable,
+    ConfigurationError,
     Forbidden,
     NotFound,
     Unavailable,
@@ -216,7 +217,13 @@ class Host(Generic[Store]):
                     f"the workspace has the schema {row.revision}, and this server has"
                     f" {newest()}; run `remembrancer workspaces migrate`"
                 )
-            return await self.migrate(row)
+            try:
+                return await self.migrate(row)
+            except ConfigurationError as error:  # its text may have the address of the owner
+                raise WorkspaceUnavailable(
+                    f"the workspace has the schema {row.revision} and cannot be migrated to"
+                    f" {newest()}; `remembrancer workspaces migrate` says why"
+                ) from error
         if not await asyncio.to_thread(is_usable_at, server.service_url(row.database)):
             raise WorkspaceUnavailable(
                 f"the workspace has the schema {row.revision} of a newer version; upgrade this"
