@@ -221,6 +221,11 @@ class Remembrancer:
         most = self.settings.workspaces.connections
         return defaultdict(lambda: Cap(most, wait_seconds=WAIT_SECONDS))
 
+    @cached_property
+    def _hurry(self) -> asyncio.Event:
+        """Set when the process ends; until then workspaces may take their time to close."""
+        return asyncio.Event()
+
     @asynccontextmanager
     async def _open_beside(self, row: WorkspaceRow, url: str) -> "AsyncIterator[Remembrancer]":
         database = Database(
@@ -257,7 +262,8 @@ class Remembrancer:
         )
         for periodic in periodics:
             periodic.start()
-        stack.push_async_callback(close_all, periodics)
+        hurry = None if self._beside is None else self._beside._hurry
+        stack.push_async_callback(close_all, periodics, hurry)
 
     @cached_property
     def restorations(self) -> Restorations:
@@ -341,6 +347,7 @@ class Remembrancer:
                     stack.push_async_callback(client.close)
             await memory._run_in_background(stack)
             stack.push_async_callback(memory.host.close)
+            stack.callback(memory._hurry.set)
             stack.push_async_callback(memory.workspaces.close)
             name = chosen.workspace if workspace is None else workspace
             yield await stack.enter_async_context(memory.host.use(name))

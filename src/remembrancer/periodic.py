@@ -13,6 +13,9 @@ log = logging.getLogger(__name__)
 LAST_SECONDS: Final = 3.0
 """Seconds that all last calls get together: a database that hangs must not hold up the end."""
 
+CALM_SECONDS: Final = 60.0
+"""The same where nobody waits for the end."""
+
 
 class Periodic:
     """Calls ``work`` every so many seconds until it is closed, and once more then.
@@ -74,9 +77,17 @@ class Periodic:
         return self._stopped.is_set()
 
 
-async def close_all(periodics: Iterable[Periodic]) -> None:
-    """Close all at once; leave behind what does not end in time."""
+async def close_all(periodics: Iterable[Periodic], hurry: asyncio.Event | None = None) -> None:
+    """Close all at once; leave behind what does not end in time.
+
+    With ``hurry``, nobody waits for that until it is set.
+    """
     closing = [asyncio.create_task(periodic.close()) for periodic in periodics]
+    if hurry is not None:
+        first = asyncio.create_task(hurry.wait()), asyncio.create_task(asyncio.wait(closing))
+        await asyncio.wait(first, timeout=CALM_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        for task in first:
+            task.cancel()
     done, left = await asyncio.wait(closing, timeout=LAST_SECONDS)
     for task in left:
         log.warning("the end does not wait for a last call that hangs")

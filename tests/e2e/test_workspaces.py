@@ -24,7 +24,7 @@ from sqlalchemy import make_url, text
 from test_bad_input import Rest, rest
 from test_no_oracle import MADE, UNKNOWN
 
-from remembrancer import Remembrancer, Role
+from remembrancer import Remembrancer, Role, periodic
 from remembrancer.client import AsyncClient
 from remembrancer.db import migrate
 from remembrancer.db.cap import Cap
@@ -395,6 +395,35 @@ async def test_connections_of_all_workspaces_are_capped(
     async with host.host.use(names[0]) as one, one.database.system():
         with pytest.raises(DatabaseUnavailable, match=r"workspaces\.connections"):
             await _use(host, names[1])
+
+
+@pytest.mark.parametrize("is_end", [False, True])
+async def test_a_workspace_that_is_closed_waits_to_write_what_it_has(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch, is_end: bool
+) -> None:
+    """All connections are busy then. The end of the process does not wait."""
+    monkeypatch.setattr(host, "_cap", Cap(1, wait_seconds=30), raising=False)
+    monkeypatch.setattr(host, "_hurry", hurry := asyncio.Event(), raising=False)
+    monkeypatch.setattr(periodic, "LAST_SECONDS", 0.01)
+    for name in ("tenant-1", "tenant-2"):
+        await host.workspaces.create(ADMIN, name)
+    async with host.host.use("tenant-1") as store:
+        ada = await person(store, "Ada")
+        await store.remember("Ada rows.", user=ada)
+        await store.reads.flush()
+        await store.recall("rows", user=ada)
+    async with host.host.use("tenant-2") as other, other.database.system():
+        host.host.forget("tenant-1")
+        closing = asyncio.gather(*host.host._closing)
+        if is_end:
+            hurry.set()
+            await closing
+        else:
+            await asyncio.wait([closing], timeout=0.2)
+    await closing
+    async with host.host.use("tenant-1") as store:
+        actions = [line.action for line in (await store.audit.list(ADMIN)).items]
+    assert is_end or "recall" in actions
 
 
 @pytest.mark.parametrize("moment", ["create_database", "_first_key"])
