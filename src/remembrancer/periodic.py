@@ -84,10 +84,12 @@ async def close_all(periodics: Iterable[Periodic], hurry: asyncio.Event | None =
     """
     closing = [asyncio.create_task(periodic.close()) for periodic in periodics]
     if hurry is not None:
-        first = asyncio.create_task(hurry.wait()), asyncio.create_task(asyncio.wait(closing))
-        await asyncio.wait(first, timeout=CALM_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-        for task in first:
-            task.cancel()
+        closed = asyncio.create_task(asyncio.wait(closing))
+        hurried = asyncio.create_task(hurry.wait())
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait([closed, hurried], timeout=CALM_SECONDS, return_when=first)
+        closed.cancel()
+        hurried.cancel()
     done, left = await asyncio.wait(closing, timeout=LAST_SECONDS)
     for task in left:
         log.warning("the end does not wait for a last call that hangs")

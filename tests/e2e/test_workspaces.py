@@ -39,17 +39,17 @@ from remembrancer.errors import (
     WorkspaceUnavailable,
 )
 from remembrancer.keys.schemas import KeyCreate
-from remembrancer.settings import WorkspaceServer
 from remembrancer.search.reembed import Reembedding
+from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import service as services
 from remembrancer.workspaces import turns
+from remembrancer.workspaces.databases import _BLANK, Server, size
 from remembrancer.workspaces.schemas import (
     MoveState,
     NewWorkspace,
     WorkspaceLimits,
     WorkspaceMove,
 )
-from remembrancer.workspaces.databases import _BLANK, Server, size
 
 __all__ = ["rest"]  # a fixture
 

@@ -16,8 +16,8 @@ from remembrancer.db.engine import Database
 from remembrancer.db.migrate import is_known, is_usable_at, migrate, newest
 from remembrancer.db.urls import driver_url, service_url
 from remembrancer.errors import (
-    DatabaseUnavailable,
     ConfigurationError,
+    DatabaseUnavailable,
     Forbidden,
     NotFound,
     Unavailable,
