@@ -204,7 +204,7 @@ class EndpointRequest(Request):
             self.caller = await self.memory.keys.authenticate(
                 secret, entry_point="rest", check_later=check_later and self.memory.is_usable
             )
-            check_workspace(self.scope)
+            check_workspace(self.scope, is_new=not is_counted)
             if not is_counted:
                 self.app.state.rate_limit.count(str(self.caller.key_id or self.caller.user_id))
             return

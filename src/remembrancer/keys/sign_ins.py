@@ -1,6 +1,7 @@
 """Sign-ins of browsers: sessions, one-time links, and their lines in the audit log."""
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,11 +72,17 @@ class SignIns:
             )
         return secret
 
-    async def redeem(self, link: str, *, entry_point: str) -> str:
-        """Use up a link; return the secret of a new session. Raises ``Unauthenticated``."""
+    async def redeem(
+        self, link: str, *, entry_point: str, check: Callable[[], None] = lambda: None
+    ) -> str:
+        """Use up a link; return the secret of a new session. Raises ``Unauthenticated``.
+
+        What ``check`` raises leaves the link unused; it is asked only if the link is known.
+        """
         async with self._database.system() as connection:
             used = await sessions.use_link(connection, hash_secret(link))
             if used is not None and used.is_valid:
+                check()
                 role = Role.ADMIN if used.user_id is None else Role.USER
                 actor = Actor(role, user_id=used.user_id, entry_point=entry_point)
                 return await self._start(connection, actor)

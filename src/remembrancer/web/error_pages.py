@@ -9,7 +9,7 @@ from fastapi import HTTPException, Request
 from pydantic import TypeAdapter, ValidationError
 from starlette.responses import HTMLResponse
 
-from remembrancer.errors import RemembrancerError, Unavailable
+from remembrancer.errors import RemembrancerError
 from remembrancer.web import labels, sessions
 from remembrancer.web.dependencies import posted_form
 from remembrancer.web.pages import render
@@ -76,7 +76,7 @@ async def error_page(request: Request, status: int, title: str, detail: str) -> 
         response = signed_out(request, "" if detail == NOT_SIGNED_IN else detail, kept=kept)
         return _whole(request, response, keeps=kept is not None)
     session = None
-    with suppress(Unavailable):
+    with suppress(RemembrancerError):
         session = await sessions.find(request)
     if session and detail == STALE_FORM and (kept := await _sent_form(request)):
         # Not sent by itself: another site could have filled it in.

@@ -1,13 +1,14 @@
 """Sign-in, sign-out, theme, and the start page."""
 
+from functools import partial
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Role
-from remembrancer.errors import Forbidden, InvalidInput, Unauthenticated
-from remembrancer.request_store import store_of, take_store, take_store_of_bearer
+from remembrancer.errors import Forbidden, InvalidInput, TooManyRequests, Unauthenticated
+from remembrancer.request_store import check_workspace, store_of, take_store, take_store_of_bearer
 from remembrancer.statistics import has_users
 from remembrancer.web import languages
 from remembrancer.web.dependencies import FORM_CHECK, CheckedForm, PostedForm, SessionRequest
@@ -40,7 +41,8 @@ LIMITED: Final = [Depends(limit_sign_ins)]
 @router.get("/login", dependencies=LIMITED)
 async def login(request: Request, token: str) -> Response:
     sign_ins = (await take_store(request.scope, token)).sign_ins
-    secret = await sign_ins.redeem(token, entry_point=ENTRY_POINT)
+    check = partial(check_workspace, request.scope)
+    secret = await sign_ins.redeem(token, entry_point=ENTRY_POINT, check=check)
     response = RedirectResponse("/", status_code=303)
     set_cookie(request, response, secret)
     return response
@@ -66,6 +68,10 @@ async def sign_in_by_key(request: Request, form: PostedForm) -> Response:
             raise Forbidden("a token is for programs; sign in with a key or a sign-in link")
     except (Unauthenticated, Forbidden) as error:
         await app.sign_ins.refuse(secret, entry_point=ENTRY_POINT)
+        return signed_out(request, error.reason, status=error.status, kept=kept)
+    try:
+        check_workspace(request.scope)
+    except (Forbidden, TooManyRequests) as error:
         return signed_out(request, error.reason, status=error.status, kept=kept)
     secret = await app.sign_ins.start(actor)
     response: Response = RedirectResponse(own_path(form.get("next")), status_code=303)

@@ -87,10 +87,16 @@ class Session:
 
 
 async def find(request: Request) -> Session | None:
-    """Return the session of a browser, null without one. It is read once a request."""
+    """Return the session of a browser, null without one. It is read once a request.
+
+    One that is refused, as of a suspended workspace, is none for the page that says so.
+    """
     if _SCOPE not in request.scope:
+        request.scope[_SCOPE] = None
         secret = request.cookies.get(COOKIE)
-        request.scope[_SCOPE] = await opened(request, secret) if secret else None
+        if secret and (found := await opened(request, secret)) is not None:
+            check_workspace(request.scope)
+            request.scope[_SCOPE] = found
     session: Session | None = request.scope[_SCOPE]
     return session
 
@@ -103,7 +109,6 @@ async def opened(request: Request, secret: str) -> Session | None:
     sign_in = await store.sign_ins.find(secret, entry_point=ENTRY_POINT)
     if sign_in is None:
         return None
-    check_workspace(request.scope)
     # Made from the cookie, so that the database has nothing that sends a form.
     token = hmac.digest(secret.encode(), b"forms", "sha256").hex()
     return Session(sign_in, token, sign_in.row.theme)

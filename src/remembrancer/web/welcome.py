@@ -1,10 +1,12 @@
 """Sign-in links of people: an admin makes one, and whoever has it signs in once."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from remembrancer.access import Role
-from remembrancer.request_store import take_store
+from remembrancer.request_store import check_workspace, take_store
 from remembrancer.web.dependencies import FORM_CHECK, PostedForm, UserRequest
 from remembrancer.web.pages import render
 from remembrancer.web.sessions import ENTRY_POINT, set_cookie
@@ -35,7 +37,8 @@ async def sign_in(request: Request, form: PostedForm) -> Response:
     request.app.state.rate_limit.count(f"sign-in, {request.client and request.client.host}")
     link = form.get("token") or ""
     sign_ins = (await take_store(request.scope, link)).sign_ins
-    secret = await sign_ins.redeem(link, entry_point=ENTRY_POINT)
+    check = partial(check_workspace, request.scope)
+    secret = await sign_ins.redeem(link, entry_point=ENTRY_POINT, check=check)
     response = RedirectResponse("/", status_code=303)
     set_cookie(request, response, secret)
     return response
