@@ -155,6 +155,7 @@ async def test_only_admins_of_the_host_manage_workspaces(host: Remembrancer, api
         ("POST", "/api/workspaces/tenant/move/confirm", None),
         ("POST", "/api/workspaces/tenant/move/undo", None),
         ("DELETE", "/api/workspaces/tenant?dry_run=false", None),
+        ("GET", "/metrics", None),  # they are of all workspaces
     ]
     for headers, (method, path, body) in product((api.service, theirs), requests):
         answer = await api.client.request(method, path, json=body, headers=headers)

@@ -20,6 +20,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from remembrancer.api.dependencies import App, Caller
 from remembrancer.api.endpoints import Router
+from remembrancer.errors import Forbidden
 from remembrancer.telemetry import spans
 from remembrancer.telemetry.spans import Name, Outcome, Span
 from remembrancer.version import __version__
@@ -133,7 +134,9 @@ router = Router(tags=["system"])
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request, app: App, actor: Caller) -> PlainTextResponse:
-    """Return metrics in the text format of Prometheus. For admins."""
+    """Return metrics in the text format of Prometheus. For admins of the workspace `default`."""
+    if not app.is_default:
+        raise Forbidden("metrics are read with an admin key of the workspace default")
     server_metrics: Metrics = request.app.state.metrics
     counts = await app.jobs.counts(actor)
     for state, count in counts:
