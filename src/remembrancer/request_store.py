@@ -1,5 +1,6 @@
 """The store that an HTTP request is served with: that of the workspace its key is of."""
 
+import logging
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -7,14 +8,26 @@ from starlette.types import Scope
 
 from remembrancer.access import REFUSED_KEY
 from remembrancer.app import Remembrancer
-from remembrancer.errors import NotFound, Unauthenticated
+from remembrancer.errors import (
+    ConfigurationError,
+    NotFound,
+    RemembrancerError,
+    Unauthenticated,
+    WorkspaceUnavailable,
+)
 from remembrancer.keys.service import PREFIX, workspace_of
 from remembrancer.telemetry.ids import bind
 from remembrancer.workspaces.schemas import WorkspaceState
 
+log = logging.getLogger(__name__)
+
 _STORE: Final = "remembrancer.store"
 _LOANS: Final = "remembrancer.loans"
 _STATES: Final = (WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED)
+
+_UNUSABLE: Final = (
+    "the workspace cannot be used now; try again later, or ask whoever runs this server"
+)
 
 
 def lend_until_end(scope: Scope) -> AsyncExitStack:
@@ -32,7 +45,9 @@ def store_of(scope: Scope) -> Remembrancer:
 async def take_store(scope: Scope, secret: str) -> Remembrancer:
     """Take the store that a key, a link or a session is of, until the request ends.
 
-    Raises ``Unauthenticated`` for an unknown workspace, as for an unknown key.
+    Raises ``Unauthenticated`` for an unknown workspace, as for an unknown key, and
+    ``WorkspaceUnavailable`` for one that cannot be used: why is for the log alone, since nobody
+    knows yet who asks.
     """
     return await _take(scope, workspace_of(secret), REFUSED_KEY)
 
@@ -56,6 +71,12 @@ async def _take(scope: Scope, workspace: str, refusal: str) -> Remembrancer:
         )
     except NotFound:
         raise Unauthenticated(refusal) from None
+    except (RemembrancerError, ConfigurationError) as error:
+        # What the driver says may quote data.
+        is_ours = isinstance(error, RemembrancerError) or error.__cause__ is None
+        reason = str(error) if is_ours else type(error).__name__
+        log.warning("the workspace %.40s cannot be used: %s", workspace, reason)
+        raise WorkspaceUnavailable(_UNUSABLE) from None
     scope[_STORE] = store
     return store
 

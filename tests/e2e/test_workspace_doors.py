@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 import httpx2
 import pytest
 from fastapi import FastAPI
-from helpers import ADMIN, Api, person
+from helpers import ADMIN, Api, person, rows
 from pages import visitor
-from test_workspaces import bearer, host
+from test_workspaces import age, bearer, host, in_database
 
 from remembrancer import Remembrancer
 from remembrancer.api.limits import RateLimit
@@ -125,3 +125,48 @@ async def test_a_refused_request_counts_once(
         body = {"query": query, "user_id": "discord:1"}
         await api.client.post("/api/memory/recall", json=body, headers=bearer(created.secret))
     assert counted(counts) == 5
+
+
+async def test_who_is_not_known_yet_is_not_told_why_a_workspace_cannot_be_used(
+    host: Remembrancer,
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Keys are in its database. The log has the reason; unknown workspaces have no such answer."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    ours, stranger = bearer(created.secret), bearer("rmb_tenant.stranger")
+
+    async def told(why: str) -> None:
+        await host.host.close()
+        caplog.clear()
+        answers = [await api.client.get("/api/users", headers=each) for each in (ours, stranger)]
+        for answer in answers:
+            problem = answer.json()
+            assert answer.status_code == 503, problem
+            assert problem["type"] == "urn:remembrancer:workspace-unavailable"
+            assert problem["detail"].startswith("the workspace cannot be used now")
+            assert problem["errors"] == []
+        assert caplog.text.count("the workspace tenant cannot be used: ") == 2
+        assert why in caplog.text
+        nobody = await api.client.get("/api/users", headers=bearer("rmb_nobody.stranger"))
+        assert nobody.status_code == 401
+
+    rows("UPDATE workspaces SET server = 'gone'")
+    await told("is no server of the setting workspaces.servers")
+    rows("UPDATE workspaces SET server = 'main', state = 'creating'")
+    await told("is being created")
+    rows("UPDATE workspaces SET state = 'active'")
+    in_database(created, "UPDATE embedding_model SET name = name || ' of old'")
+    await told("this store has vectors of")
+    in_database(created, "UPDATE embedding_model SET name = left(name, -7)")
+    await host.host.close()
+    age(created)
+    monkeypatch.setattr(host.host, "_migrates", False)
+    await told("run `remembrancer workspaces migrate`")
+    monkeypatch.setattr(host.host, "_migrates", True)
+    in_database(created, "CREATE TABLE workspaces ()")  # in the way of a migration
+    await told("DatabaseSetupError")
+    in_database(created, "DROP TABLE workspaces")
+    for headers, status in ((ours, 200), (stranger, 401)):
+        assert (await api.client.get("/api/users", headers=headers)).status_code == status
