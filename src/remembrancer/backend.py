@@ -11,6 +11,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.audit.reads import Reads
 from remembrancer.db.engine import Database
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.errors import HiddenMemory, RemembrancerError
 from remembrancer.guard.guard import Guard
 from remembrancer.search.index import SearchIndex
@@ -33,9 +34,13 @@ class Backend:
         self, actor: Actor, action: str, target_ids: Sequence[str], error: RemembrancerError
     ) -> NoReturn:
         """Log a refused action in its own transaction, and raise ``error``."""
+        await self._note_refusal(actor, action, target_ids)
+        raise error
+
+    @retries_deadlock
+    async def _note_refusal(self, actor: Actor, action: str, target_ids: Sequence[str]) -> None:
         async with self.database.transaction(actor) as (connection, actor):
             await audit.note(connection, actor, action, target_ids, outcome="refused")
-        raise error
 
     @asynccontextmanager
     async def transaction(

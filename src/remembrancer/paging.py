@@ -86,11 +86,11 @@ class PageMethod(Generic[P, PageT_co]):
     """A method of a service that returns a page, as :class:`AsyncPages`."""
 
     def __init__(self, function: Callable[Concatenate[Any, P], Awaitable[PageT_co]]) -> None:
-        self._function = function
+        self.function = function
         update_wrapper(self, function)  # type: ignore[arg-type]
 
     def __get__(self, service: object, owner: object = None) -> AsyncPages[P, PageT_co]:
         """Return the list of a service."""
-        pages: AsyncPages[P, PageT_co] = AsyncPages(partial(self._function, service))
-        update_wrapper(pages, MethodType(self._function, service))
+        pages: AsyncPages[P, PageT_co] = AsyncPages(partial(self.function, service))
+        update_wrapper(pages, MethodType(self.function, service))
         return pages

@@ -1,13 +1,15 @@
 """Workspaces move to another server while people use them, and back."""
 
 import asyncio
+import inspect
 import json
 import os
 import random
+import re
 import signal
 import sys
 from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -19,19 +21,28 @@ from helpers import ADMIN, Api, audit_lines, person, rows
 from pydantic import SecretStr
 from test_workspaces import Gate, bearer, databases, forget_host, host, queue
 
-from remembrancer import MemoryCreate, Remembrancer, as_actor
+from remembrancer import AgentCreate, MemoryCreate, Remembrancer, as_actor
 from remembrancer.audit import months
 from remembrancer.backup import back_up, catalogue, restore
+from remembrancer.context.schemas import ContextQuery
 from remembrancer.db import location
 from remembrancer.db.embedded import EmbeddedPostgres
+from remembrancer.db.engine import Database
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.urls import libpq_url, service_url
 from remembrancer.errors import (
     Conflict,
     DatabaseUnavailable,
     InvalidInput,
+    NotFound,
     WorkspaceMoved,
     WorkspaceUnavailable,
 )
+from remembrancer.keys.sign_ins import SignIns
+from remembrancer.memories.batch import Batches
+from remembrancer.memories.schemas import AssociationCreate, MemoryFilter
+from remembrancer.nouns import AgentOperations, WorkspaceOperations
+from remembrancer.preferences.schemas import PolicyUpdate
 from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import holds, relocation, replication
@@ -551,6 +562,166 @@ async def test_whoever_comes_back_too_late_destroys_nothing(
         assert (undone.database, undone.move) == (created.database, None)
         async with other.host.use("tenant") as store:
             assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
+
+
+class _Held:
+    """Calls that wait in their first transaction."""
+
+    def __init__(self) -> None:
+        self.calls: set[object] = set()
+        self.go_on = asyncio.Event()
+
+    async def wait(self) -> None:
+        call = asyncio.current_task()
+        if call not in self.calls:
+            self.calls.add(call)
+            await self.go_on.wait()
+
+
+@asynccontextmanager
+async def held(store: Remembrancer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[_Held]:
+    """Hold each call of a store in its first transaction, until the end."""
+    holding = _Held()
+    begin = store.database._begin
+
+    @asynccontextmanager
+    async def begin_and_wait(*args: Any) -> AsyncIterator[Any]:
+        async with begin(*args) as begun:
+            await holding.wait()
+            yield begun
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store.database, "_begin", begin_and_wait)
+        try:
+            yield holding
+        finally:
+            holding.go_on.set()
+
+
+async def test_no_service_fails_for_a_move(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was about to write when the workspace moved is written on the new server, once."""
+    monkeypatch.setattr(servers.settings.workspaces, "pool_size", 30)
+    await servers.workspaces.create(ADMIN, "tenant")
+    async with servers.host.use("tenant") as store:
+        ada = await person(store, "Ada")
+        acting = as_actor(ada)
+        talk = await store.conversations.open(acting)
+        ids = [(await store.remember(f"Ada has {what}.", user=ada)).memory.id for what in BIRDS]
+        link = await store.sign_ins.link(ADMIN)
+        calls: dict[str, Callable[[], Awaitable[Any]]] = {
+            "agent": lambda: store.agents.create(ADMIN, AgentCreate(name="Quiet Hour")),
+            "association": lambda: store.associations.add(
+                acting, ids[0], AssociationCreate(target_id=ids[1])
+            ),
+            "policy": lambda: store.policies.set(
+                ADMIN, PolicyUpdate(allow_agent_specific_memory_globally=False)
+            ),
+            "sign-in": lambda: store.sign_ins.redeem(link, entry_point="web"),
+            "refused sign-in": lambda: store.sign_ins.refuse(None, entry_point="web"),
+            "filter": lambda: store.saved_filters.save(acting, "Birds", MemoryFilter(text="rook")),
+            "context": lambda: store.conversations.context(
+                acting, ContextQuery(conversation_id=talk.id)
+            ),
+            "look": lambda: store.reads.note(ADMIN, "memory.list", [(ada.id, ids[0])]),
+            "list": lambda: store.users.list(ADMIN),
+            "log": lambda: store.audit.list(ADMIN),
+            "names": lambda: store.names.find(ADMIN, "Ada"),
+            "refusal": lambda: _refused(store.memories.get(acting, "rook")),
+            "retention": lambda: store.retention.run(ADMIN, dry_run=False),
+            "summaries": lambda: store.conversations.summarize(acting, talk.id),
+        }
+        async with held(store, monkeypatch) as holding:
+            tasks = {name: asyncio.create_task(_run(call)) for name, call in calls.items()}
+            while len(holding.calls) < len(tasks):
+                assert not [name for name, task in tasks.items() if task.done()]
+                await asyncio.sleep(0.01)
+            await _moved(servers, "tenant", "second")
+            holding.go_on.set()
+            answers = await asyncio.gather(*tasks.values(), return_exceptions=True)
+        failed = {
+            name: answer
+            for name, answer in zip(tasks, answers, strict=True)
+            if isinstance(answer, BaseException)
+        }
+        assert failed == {}
+        assert len((await store.agents.list(ADMIN)).items) == 1
+        assert len((await store.saved_filters.list(acting)).items) == 1
+
+
+BIRDS = ("seen a rook", "heard a lark")
+
+
+async def _run(call: Callable[[], Awaitable[Any]]) -> None:
+    await call()
+
+
+async def _refused(call: Awaitable[Any]) -> None:
+    with pytest.raises(NotFound):
+        await call
+
+
+_OPENS = re.compile(r"\.(transaction|transaction_with|system|system_for)\(")
+_REPEATED = retries_deadlock(_run).__code__
+_NOT_REPEATED = {
+    # They only read, or add nothing that a caller waits for.
+    *("AgentMemory._cards", "AgentMemory._parts", "Bulletins.bulletin", "Export.export"),
+    *("ConversationTurns._sender", "Retention.run", "Uploads.list", "Uploads.parts"),
+    *("Summaries._is_due", "Summaries._next", "Summaries.unsummarised", "Usage._days"),
+    # The background does it again.
+    *("AccessCounts.flush", "Expiry._sweep", "Summaries.sweep"),
+    # The parts of a file can be read once.
+    "Uploads.create",
+}
+
+
+def _unrepeated(service: type) -> Iterator[str]:
+    """The methods of a service whose transactions are not repeated where they were undone."""
+    for kind in service.__mro__:
+        methods = dict(_chains(kind))
+        public = [chain for name, chain in methods.items() if not name.startswith("_")]
+        is_whole = bool(public) and all(map(_is_repeated, public))
+        for name, chain in methods.items():
+            opens = _OPENS.search(inspect.getsource(chain[-1]))
+            if opens and not _is_repeated(chain) and not (is_whole and name.startswith("_")):
+                yield f"{kind.__name__}.{name}"
+
+
+def _chains(kind: type) -> Iterator[tuple[str, list[Any]]]:
+    """The coroutine methods of a class, each with what its decorators are around."""
+    for name, method in vars(kind).items():
+        chain = [method]
+        while (inner := getattr(chain[-1], "__wrapped__", None)) is not None:
+            chain.append(inner)
+        if inspect.iscoroutinefunction(chain[-1]) or inspect.isasyncgenfunction(chain[-1]):
+            yield name, chain
+
+
+def _is_repeated(chain: list[Any]) -> bool:
+    return any(getattr(each, "__code__", None) is _REPEATED for each in chain)
+
+
+async def test_whatever_a_service_writes_is_repeated(memory: Remembrancer) -> None:
+    """A new service, or a new method, says so, or why it need not be."""
+    store = Remembrancer(memory.settings, memory.database, memory.embedder)
+    parts = [*vars(store).values(), store.restorations]
+    parts += [
+        bound.__self__
+        for part in parts
+        for bound in getattr(part, "__dict__", {}).values()
+        if inspect.ismethod(bound)
+    ]
+    services = {type(part) for part in parts} - {Database, WorkspaceOperations}
+    services = {
+        each
+        for each in services
+        if each.__module__.startswith("remembrancer.")
+        # Their table is in the default workspace, which never moves.
+        and not each.__module__.startswith("remembrancer.workspaces.")
+    }
+    assert {AgentOperations, Batches, SignIns} <= services
+    assert {name for service in services for name in _unrepeated(service)} == _NOT_REPEATED
 
 
 async def test_reads_wait_for_a_move_that_died_and_then_say_so(

@@ -11,6 +11,7 @@ from remembrancer.access import STAFF, Actor
 from remembrancer.agents import repository
 from remembrancer.agents.schemas import Agent, AgentCreate, AgentDetails, AgentUpdate
 from remembrancer.backend import Backend
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import Conflict, PreconditionFailed
 from remembrancer.idempotency import once
 from remembrancer.ids import new_uuid
@@ -21,6 +22,7 @@ OnCreate = Callable[[AsyncConnection, UUID], Awaitable[None]]
 """Runs in the transaction that creates an agent, with the agent's id."""
 
 
+@retries_deadlocks
 class Agents:
     """Create, read, change and retire agents."""
 

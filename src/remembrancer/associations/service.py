@@ -13,6 +13,7 @@ from remembrancer.associations.rows import AssociationRow, NeighbourRow, NodeRow
 from remembrancer.associations.rules import spread
 from remembrancer.associations.writer import AssociationRequest, AssociationWriter
 from remembrancer.backend import Backend
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.trips import together
 from remembrancer.errors import HiddenMemory, NotFound
 from remembrancer.ids import MemoryKey, public_owner
@@ -26,6 +27,7 @@ from remembrancer.text import check_range
 _READ: Final = "association.read"
 
 
+@retries_deadlocks
 class Associations:
     """Associations between memories. An actor sees one if they see both of its ends.
 

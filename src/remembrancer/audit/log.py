@@ -10,6 +10,7 @@ from remembrancer.audit import note
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.db.engine import Database
 from remembrancer.db.keyset import Keyset
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.tables import audit_log
 from remembrancer.errors import NotFound
 from remembrancer.ids import SHARED_OWNER
@@ -20,6 +21,7 @@ from remembrancer.user_names import UNRESOLVED, AnyUser
 _ORDER: Final = Keyset("audit", audit_log.c.at, audit_log.c.id, descending=True)
 
 
+@retries_deadlocks
 class AuditLog:
     """The audit log: all lines for admins, for others the lines about their own data."""
 

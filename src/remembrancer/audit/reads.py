@@ -8,6 +8,7 @@ from uuid import UUID
 from remembrancer.access import Actor, Role
 from remembrancer.audit import line, write
 from remembrancer.db.engine import Database
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.trips import together
 from remembrancer.errors import Unavailable
 from remembrancer.ids import SHARED_OWNER
@@ -60,6 +61,7 @@ class Reads:
             self._lines = [*lines, *self._lines][-MOST_WAITING:]
             raise
 
+    @retries_deadlock
     async def _write(self, lines: Sequence[Mapping[str, object]]) -> None:
         async with self._database.system() as connection, together(connection) as trip:
             for start in range(0, len(lines), AT_ONCE):

@@ -27,6 +27,7 @@ from remembrancer.context.rows import (
 from remembrancer.context.schemas import MOST_TOKENS, Block, Context, ContextQuery, StableBlock
 from remembrancer.context.token_budget import MOST_MISSES
 from remembrancer.conversations.access import no_such_conversation
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.sql import Statement
 from remembrancer.errors import InvalidInput, NotFound
 from remembrancer.ids import SHARED_OWNER
@@ -239,11 +240,13 @@ class Contexts:
             or (silent_since is not None and frozen_at < silent_since)
         )
 
+    @retries_deadlock
     async def _thaw(self, sources: _Sources, conversation_id: UUID) -> None:
         key = _key(sources, conversation_id)
         async with self._backend.database.system_for(sources.actor) as (connection, _):
             await repository.thaw(connection, key, sources.frozen[0].frozen_at)
 
+    @retries_deadlock
     async def _freeze(self, sources: _Sources, conversation_id: UUID) -> bool:
         """Store the memories of the stable block; return false if it was frozen already."""
         actor = sources.actor

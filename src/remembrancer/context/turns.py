@@ -12,6 +12,7 @@ from remembrancer.conversations.edits import EraseDerived
 from remembrancer.conversations.rules import WINDOW
 from remembrancer.conversations.schemas import AppendResult, MessageCreate, MessageRole
 from remembrancer.conversations.service import Conversations
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.errors import Conflict, InvalidInput, NotFound
 from remembrancer.extraction.schemas import Chunk, SummaryResult
 from remembrancer.extraction.service import OnProgress, Summaries
@@ -122,6 +123,7 @@ class ConversationTurns(Conversations):
             sender = await repository.sender_of(connection, conversation_id, position)
         return actor.acting_for(sender)
 
+    @retries_deadlock
     async def _append_one(
         self,
         actor: Actor,

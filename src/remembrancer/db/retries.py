@@ -7,6 +7,7 @@ from inspect import iscoroutinefunction
 from typing import Final, ParamSpec, TypeVar
 
 from remembrancer.errors import Deadlock, WorkspaceMoved
+from remembrancer.paging import PageMethod
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -18,7 +19,10 @@ DEADLOCK_TRIES: Final = 3
 def retries_deadlocks(service: type[T]) -> type[T]:
     """Let the public methods of a service run again, as :func:`retries_deadlock` does."""
     for name, method in list(vars(service).items()):
-        if iscoroutinefunction(method) and not name.startswith("_"):
+        if isinstance(method, PageMethod):
+            # An admin's look at a list adds a line to the audit log.
+            setattr(service, name, PageMethod(retries_deadlock(method.function)))
+        elif iscoroutinefunction(method) and not name.startswith("_"):
             setattr(service, name, retries_deadlock(method))
     return service
 

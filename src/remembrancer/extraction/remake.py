@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from remembrancer.access import Placement, Visibility
 from remembrancer.backend import Backend
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
 from remembrancer.errors import AnswerCutShort
@@ -93,6 +94,7 @@ class ChunkRemake:
         except AnswerCutShort:
             return await Verbatim().summarise(messages.transcript)
 
+    @retries_deadlock
     async def _store(self, messages: MessageRange, summary: Summary) -> bool:
         """Fill the emptied copies, unless the messages changed again: that queued another job."""
         transcript, text = messages.transcript, summary.text.strip()

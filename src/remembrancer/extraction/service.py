@@ -10,6 +10,7 @@ from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.conversations import repository as conversations
 from remembrancer.conversations.access import reading
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.trips import Trip
 from remembrancer.errors import AnswerCutShort, LanguageModelUnavailable
 from remembrancer.extraction import ranges, repository, triggers
@@ -90,6 +91,12 @@ class Summaries:
         counts = SummaryCounts(chunks=await self._remake.run(conversation_id))
         while await self._pass(conversation_id, counts, progress):
             pass
+        return await self._result(actor, conversation_id, counts)
+
+    @retries_deadlock
+    async def _result(
+        self, actor: Actor, conversation_id: UUID, counts: SummaryCounts
+    ) -> SummaryResult:
         async with self._backend.database.system_for(actor) as (connection, actor):
             if counts.chunks or counts.messages:
                 await audit.note(connection, actor, ACTION, [str(conversation_id)])
@@ -221,6 +228,7 @@ class Summaries:
         end = row.summarised_to + count if size == len(messages) else batch[-1].position
         return ranges.range_of(conversation_id, row.summarised_to + 1, end, batch)
 
+    @retries_deadlock
     async def _store(
         self,
         messages: MessageRange,

@@ -3,6 +3,7 @@
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import SHARED_OWNER
 from remembrancer.jobs import queue
@@ -11,6 +12,7 @@ from remembrancer.paging import LARGEST_PAGE, Page, PageMethod
 from remembrancer.text import check_range
 
 
+@retries_deadlocks
 class Jobs:
     """Queued, running and ended jobs."""
 

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.errors import TooManyRequests, Unauthenticated
 from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER
 from remembrancer.keys import repository, sessions
@@ -36,6 +37,7 @@ class SignIn:
     actor: Actor
 
 
+@retries_deadlocks
 class SignIns:
     """Sessions of browsers, in the database by the hash of their secret.
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from remembrancer import audit
 from remembrancer.access import STAFF, Actor, Role
 from remembrancer.backend import Backend
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.rows import all_rows
 from remembrancer.db.sql import statement
 from remembrancer.ids import SHARED_OWNER
@@ -24,6 +25,7 @@ class _Search(Input):
     text: Key
 
 
+@retries_deadlocks
 class Names:
     """Names of people, agents, spaces and keys.
 

@@ -12,6 +12,7 @@ from remembrancer import audit
 from remembrancer.access import Actor
 from remembrancer.backend import Backend
 from remembrancer.checks import find_user
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.rows import all_rows
 from remembrancer.db.tables import saved_filters
 from remembrancer.db.transfers import change_owner
@@ -30,6 +31,7 @@ _LONGEST: Final = 4_000
 _COLUMN: Final = saved_filters.c
 
 
+@retries_deadlocks
 class SavedFilters:
     """Filters of a user's memories, each with a name of its own. All methods need a user."""
 

@@ -24,6 +24,7 @@ from remembrancer.access import (
 from remembrancer.associations.service import association_of
 from remembrancer.backend import Backend
 from remembrancer.db.replica import may_use_replica
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.db.sql import statement
 from remembrancer.db.trips import Trip, together
 from remembrancer.embeddings.base import Baseline, Embedder, baseline_of
@@ -83,6 +84,7 @@ _sql = partial(
 )
 
 
+@retries_deadlocks
 class Lookup:
     """A user's memory, as they look it up. Looking counts as no use of a memory."""
 

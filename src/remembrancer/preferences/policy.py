@@ -4,11 +4,13 @@ from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
 from remembrancer.db.replica import may_use_replica
+from remembrancer.db.retries import retries_deadlocks
 from remembrancer.preferences import repository, rules
 from remembrancer.preferences.rows import PolicyRow
 from remembrancer.preferences.schemas import MemoryCounts, Policy, PolicyUpdate, ScopeStatistics
 
 
+@retries_deadlocks
 class Policies:
     """The admin's policy, which has precedence over preferences. Everybody may read it."""
 

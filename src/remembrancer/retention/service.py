@@ -69,8 +69,7 @@ class Retention:
         """
         actor.require(Role.ADMIN)
         if not dry_run:
-            async with self._database.system_for(actor) as (connection, actor):
-                await audit.note(connection, actor, "retention.remove", [], owner_id=SHARED_OWNER)
+            await self._note_removal(actor)
             return await self._remove(actor, time.monotonic() + LONGEST_RUN)
         now = datetime.now(UTC)
         lines = []
@@ -101,8 +100,7 @@ class Retention:
     async def _remove(self, actor: Actor, end: float | None) -> RetentionReport:
         now = datetime.now(UTC)
         lines, is_complete = [], True
-        async with self._database.system() as connection:
-            await months.add(connection)
+        await self._add_months()
         for rule in RULES:
             total, before = 0, self._before(rule.what, now)
             remove = rule.removal()
@@ -116,6 +114,16 @@ class Retention:
                 total += removed
             lines.append(self._line(rule.what, total))
         return RetentionReport(items=lines, dry_run=False, is_complete=is_complete, at=now)
+
+    @retries_deadlock
+    async def _note_removal(self, actor: Actor) -> None:
+        async with self._database.system_for(actor) as (connection, actor):
+            await audit.note(connection, actor, "retention.remove", [], owner_id=SHARED_OWNER)
+
+    @retries_deadlock
+    async def _add_months(self) -> None:
+        async with self._database.system() as connection:
+            await months.add(connection)
 
     @retries_deadlock
     async def _batch(self, remove: Removal, actor: Actor, before: datetime) -> int | None:

@@ -8,6 +8,7 @@ from uuid import UUID
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.backend import Backend
+from remembrancer.db.retries import retries_deadlock
 from remembrancer.errors import Conflict, NotFound
 from remembrancer.ids import new_uuid
 from remembrancer.paging import Items
@@ -31,7 +32,8 @@ class Uploads:
         """Store a file in parts and queue its check.
 
         What a user uploads may have their own words alone; for others, admins do. Raises
-        ``Conflict`` for a user who has five uploads.
+        ``Conflict`` for a user who has five uploads, and ``WorkspaceMoved`` amid a move: the parts
+        can be read once.
         """
         async with self._database.system_for(actor) as (connection, actor):
             owner_id = await users.hold_current(connection, actor.require_user())
@@ -65,6 +67,7 @@ class Uploads:
         async with self._database.system_for(actor) as (connection, actor):
             return Items(items=await repository.list_of(connection, actor.require_user()))
 
+    @retries_deadlock
     async def start(
         self, actor: Actor, upload_id: UUID, options: UploadOptions | None = None
     ) -> Upload:
@@ -90,6 +93,7 @@ class Uploads:
             await audit.note(connection, actor, "upload.import", [str(upload_id)])
             return upload.model_copy(update={"status": status})
 
+    @retries_deadlock
     async def remove(self, actor: Actor, upload_id: UUID) -> None:
         """Delete an upload; what was imported of it stays.
 
@@ -104,6 +108,7 @@ class Uploads:
 
     # For the job ------------------------------------------------------------------------
 
+    @retries_deadlock
     async def due(self, upload_id: UUID) -> Upload | None:
         """Return an upload that is to be read; null for any other."""
         async with self._database.system() as connection:
@@ -121,11 +126,13 @@ class Uploads:
             yield part
             number += 1
 
+    @retries_deadlock
     async def note_progress(self, upload: Upload, stored: int) -> None:
         """Say how many messages and memories have been looked at."""
         async with self._database.system() as connection:
             await repository.change(connection, upload, stored=stored)
 
+    @retries_deadlock
     async def note_found(
         self, upload: Upload, format_: str, total: int, counts: UploadCounts
     ) -> None:
@@ -140,6 +147,7 @@ class Uploads:
                 counts=counts,
             )
 
+    @retries_deadlock
     async def finish(self, upload: Upload, counts: UploadCounts) -> None:
         """Say what was stored, and delete the file."""
         async with self._database.system() as connection:
@@ -148,6 +156,7 @@ class Uploads:
             )
             await repository.delete_parts(connection, upload)
 
+    @retries_deadlock
     async def fail(self, upload: Upload, reason: str) -> None:
         """Say why an upload cannot be imported."""
         async with self._database.system() as connection:
