@@ -1,20 +1,26 @@
 """The doors of a workspace: what those are told who are not let in, and what it counts."""
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 
 import httpx2
 import pytest
 from fastapi import FastAPI
-from helpers import ADMIN, Api, person, rows
+from helpers import ADMIN, Api, headers_of, person, rows
+from mcp import MCPError
 from pages import visitor
+from serving import mcp_client, served
 from test_workspaces import age, bearer, host, in_database
 
-from remembrancer import Remembrancer
+from remembrancer import Remembrancer, Role
 from remembrancer.api.limits import RateLimit
+from remembrancer.keys.schemas import KeyCreate
+from remembrancer.mcp import http
 from remembrancer.workspaces.schemas import WorkspaceLimits
 
 __all__ = ["host"]  # a fixture
 
+DOCUMENT = "remembrancer://document"
 SUSPENDED = "The workspace is suspended"
 KEPT = '{"path": "/admin/shared/new", "fields": [["content", "Ada rows."]]}'
 
@@ -170,3 +176,36 @@ async def test_who_is_not_known_yet_is_not_told_why_a_workspace_cannot_be_used(
     in_database(created, "DROP TABLE workspaces")
     for headers, status in ((ours, 200), (stranger, 401)):
         assert (await api.client.get("/api/users", headers=headers)).status_code == status
+
+
+async def test_no_workspace_takes_all_streams(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One has half of them at most; the rest is for others, and the host may have all."""
+    monkeypatch.setattr(http, "MOST_STREAMS", 3)
+    keys = {"default": await key_of_ada(host)}
+    for name in ("tenant-a", "tenant-b"):
+        await host.workspaces.create(ADMIN, name)
+        async with host.host.use(name) as tenant:
+            keys[name] = await key_of_ada(tenant)
+    async with served(host) as url, AsyncExitStack() as stack:
+        clients = {
+            name: await stack.enter_async_context(mcp_client(url, key))
+            for name, key in keys.items()
+        }
+
+        def stream(name: str) -> AbstractAsyncContextManager[object]:
+            return clients[name].listen(resource_subscriptions=[DOCUMENT])
+
+        async with stream("tenant-a"), AsyncExitStack() as others:
+            with pytest.raises(MCPError, match="too many clients wait"):
+                await others.enter_async_context(stream("tenant-a"))
+            for name in ("tenant-b", "default"):
+                await others.enter_async_context(stream(name))
+            with pytest.raises(MCPError, match="too many clients wait"):
+                await others.enter_async_context(stream("default"))
+
+
+async def key_of_ada(store: Remembrancer) -> dict[str, str]:
+    ada = await person(store, "Ada")
+    return await headers_of(store, KeyCreate(name="Ada", role=Role.USER, user_id=ada.id))

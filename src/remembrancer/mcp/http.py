@@ -1,5 +1,6 @@
 """Streamable HTTP at ``/mcp``: authenticated by API key, without sessions."""
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import cached_property, partial
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from remembrancer.keys.tokens import UserTokens
 
 MOST_STREAMS: Final = 200
-"""Clients of a process that wait for changes at once."""
+"""Clients of a process that wait for changes at once; half of them in one workspace.
+
+In the default workspace, whose keys are the host's, all of them may.
+"""
 _SOURCE = "remembrancer.mcp.source"
 
 
@@ -42,7 +46,8 @@ class McpEndpoint:
         self._app = app
         self._waiting = waiting
         """Entered by a request while it is not in work."""
-        self._streams = 0
+        self._streams: Counter[str] = Counter()
+        """Clients that wait for changes, by workspace."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -93,10 +98,12 @@ class McpEndpoint:
         """Yield who asks, for as long as they may and the server runs."""
         from remembrancer.mcp.sources import ticks  # noqa: PLC0415 - as above
 
-        if self._streams >= MOST_STREAMS:
+        store = store_of(request.scope)
+        share = MOST_STREAMS if store.is_default else MOST_STREAMS // 2
+        if self._streams.total() >= MOST_STREAMS or self._streams[store.workspace] >= share:
             raise Unavailable("too many clients wait for changes; try again later")
         server = getattr(request.app.state, "server", None)
-        self._streams += 1
+        self._streams[store.workspace] += 1
         try:
             with self._waiting(request.scope):
                 async with aclosing(ticks(partial(self._again, request))) as actors:
@@ -105,7 +112,8 @@ class McpEndpoint:
                             return
                         yield actor
         finally:
-            self._streams -= 1
+            self._streams[store.workspace] -= 1
+            self._streams = +self._streams  # without those that nobody waits in
 
     async def _actor(self, request: Request) -> Actor:
         caller = await self._caller(request)
