@@ -670,7 +670,7 @@ _NOT_REPEATED = {
     *("ConversationTurns._sender", "Retention.run", "Uploads.list", "Uploads.parts"),
     *("Summaries._is_due", "Summaries._next", "Summaries.unsummarised", "Usage._days"),
     # The background does it again.
-    *("AccessCounts.flush", "Expiry._sweep", "Summaries.sweep"),
+    *("Expiry._sweep", "Summaries.sweep"),
     # The parts of a file can be read once.
     "Uploads.create",
 }
