@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from pydantic import SecretStr
 from test_workspaces import bearer, forget_host, host
 
 from remembrancer import Remembrancer, as_actor
+from remembrancer.backup import back_up, restore
 from remembrancer.errors import DatabaseUnavailable, Forbidden, WorkspaceUnavailable
 from remembrancer.settings import WorkspaceServer
 
@@ -215,3 +217,25 @@ async def test_a_silent_server_holds_up_nobody_twice(
     async with host.host.use("tenant-z") as store:
         ada = await person(store, "Ada")
         assert (await store.users.get(as_actor(ada), ada.id)).display_name == "Ada"
+
+
+async def test_a_suspended_workspace_is_restored_while_others_are_served(
+    host: Remembrancer, tmp_path: Path
+) -> None:
+    """Its servers let go of it once nobody uses it."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    url = host.host.servers[created.server].owner_url_of(created.database)
+    async with host.host.use("tenant") as store:
+        await person(store, "Ada")
+    back_up(url, tmp_path / "tenant.backup")
+    async with Remembrancer.open(settings=host.settings.model_copy()) as other:
+        async with other.host.use("tenant") as store:
+            await person(store, "Bob")
+        await host.workspaces.suspend(ADMIN, "tenant")
+        for process in (host, other):
+            await process.host._follow()
+            await asyncio.gather(*process.host._closing)
+        restore(url, tmp_path / "tenant.backup", replace=True)
+        await host.workspaces.resume(ADMIN, "tenant")
+        async with other.host.use("tenant") as store:
+            assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]

@@ -115,3 +115,19 @@ async def test_the_list_says_how_far_a_workspace_is_on_its_way(
         assert (words in page, offered(browser)) == (True, acts), state
     note(None)
     await browser.client.aclose()
+
+
+async def test_pages_name_the_workspace_that_one_is_signed_in_to(
+    servers: Remembrancer, app: FastAPI, api: Api
+) -> None:
+    """So nobody takes one customer for another; the host's own has no name there."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    for secret, name in (
+        (created.secret, "tenant"),
+        (api.admin["Authorization"].removeprefix("Bearer "), None),
+    ):
+        browser = await signed_in(app, secret)
+        [header] = html_pages.check(await browser.get("/admin/keys")).iter("header")
+        names = [span for span in header.iter("span") if span.get("class") == "who"]
+        named = ["".join(span.itertext()) for span in names]
+        assert named == ([f"Workspace {name}"] if name else [])

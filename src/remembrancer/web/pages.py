@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from remembrancer import version
 from remembrancer.access import Actor, Role
 from remembrancer.errors import NotFound
+from remembrancer.request_store import store_of
 from remembrancer.sanitizer import visible_text
 from remembrancer.users.schemas import User, zones
 from remembrancer.web import charts, diff, labels, languages
@@ -139,11 +140,13 @@ def render(
     if notices is None:
         notices = session.take_notices() if session is not None else []
     language = languages.use(request)
+    store = store_of(request.scope)
     is_own = person is not None and actor is not None and actor.role is Role.USER
     text = _templates.get_template(template).render(
         {
             "path": request.url.path,
             "actor": actor,
+            "workspace": None if actor is None or store.is_default else store.workspace,
             "is_admin": actor is not None and actor.role is Role.ADMIN,
             "session": session,
             "person": person,
