@@ -583,8 +583,8 @@ async def test_a_server_that_is_away_stops_no_other_recovery(
         ("tenant-z", "active", True),
     ]
     assert [line.getMessage() for line in caplog.records if "help" in line.msg] == [
-        "the creation or drop of a workspace waits for help (DatabaseUnavailable)",
-        "the move of a workspace waits for help (InvalidInput)",
+        "the creation or drop of tenant-a waits for help (DatabaseUnavailable)",
+        "the move of tenant-y waits for help (InvalidInput)",
     ]
     # Its name can be used again, even if nobody recovers it.
     monkeypatch.setitem(servers, "two", WorkspaceServer(url=SecretStr(Store.url)))

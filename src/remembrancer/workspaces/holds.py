@@ -138,7 +138,7 @@ class Recovery:
             except Exception as error:  # its text may quote data
                 if name not in self._stuck:
                     reason = type(error).__name__
-                    log.warning("the %s of a workspace waits for help (%s)", self._what, reason)
+                    log.warning("the %s of %s waits for help (%s)", self._what, name, reason)
                 self._stuck.add(name)
             else:
                 self._stuck.discard(name)

@@ -172,7 +172,7 @@ class WorkspaceMoves(Generic[Store]):
                 if row.move is not None:
                     await self._relocation(row, holder).run()
         except Exception as error:  # its text may quote data
-            log.warning("the move of a workspace stopped (%s)", type(error).__name__)
+            log.warning("the move of %s stopped (%s)", workspace, type(error).__name__)
             raise
         finally:
             self._holds.host.forget(workspace)

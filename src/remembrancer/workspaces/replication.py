@@ -88,8 +88,8 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
             yield connection
     except psycopg.errors.InsufficientPrivilege:
         raise Conflict(
-            "has an owner who must not replicate; make it a superuser, or grant it REPLICATION,"
-            " BYPASSRLS and pg_create_subscription",
+            "or the one before has an owner who may not replicate yet; make them superusers, or"
+            " grant them REPLICATION, BYPASSRLS and pg_create_subscription",
             field="server",
         ) from None
     except psycopg.errors.ConfigurationLimitExceeded:

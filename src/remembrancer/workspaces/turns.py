@@ -162,10 +162,10 @@ class Turns(Generic[Store]):
                 if has_more:
                     self._first[name] = None
             except (NotFound, Forbidden, Unavailable):
-                log.info("a workspace had no turn: it is not there, suspended or unavailable")
+                log.info("%s had no turn: it is not there, suspended or unavailable", name)
             except Exception as error:
                 # One must not end the turns of the others. Its text may quote data.
-                log.warning("the turn of a workspace failed (%s)", type(error).__name__)
+                log.warning("the turn of workspace %s failed (%s)", name, type(error).__name__)
 
     @contextmanager
     def _place(self) -> Iterator[None]:
