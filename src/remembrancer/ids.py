@@ -17,20 +17,6 @@ MemoryKey = tuple[UUID, str]
 
 _BASE62: Final = string.ascii_letters + string.digits
 SHORT_ID_LENGTH: Final = 8
-_SMALL: Final = {*string.ascii_lowercase, *string.digits, "-"}
-_LONGEST: Final = 40
-
-
-def check_small_name(name: object) -> object:
-    """Refuse a name of a workspace or server that has other characters, or too many."""
-    if isinstance(name, str) and not (
-        0 < len(name) <= _LONGEST and name[0] != "-" and set(name) <= _SMALL
-    ):
-        raise ValueError(
-            f"must have small letters, digits and hyphens, at most {_LONGEST}, and begin with a"
-            " letter or digit"
-        )
-    return name
 
 
 def short_id() -> str:

@@ -4,6 +4,7 @@ Each is an environment variable: ``REMEMBRANCER_`` and the names, joined by two
 underscores, such as ``REMEMBRANCER_EMBEDDING__PROVIDER``. Each may be in a settings file too.
 """
 
+import string
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypedDict
@@ -19,11 +20,26 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from remembrancer.ids import check_small_name
 from remembrancer.settings_file import SettingsFile
 
 MAIN: Final = "main"
 """The server of ``database_url``, or the embedded one."""
+_SMALL: Final = {*string.ascii_lowercase, *string.digits, "-"}
+_LONGEST: Final = 40
+
+
+def check_small_name(name: object) -> object:
+    """Refuse a name of a workspace or server that has other characters, or too many."""
+    if isinstance(name, str) and not (
+        0 < len(name) <= _LONGEST and name[0] != "-" and set(name) <= _SMALL
+    ):
+        raise ValueError(
+            f"must have small letters, digits and hyphens, at most {_LONGEST}, and begin with a"
+            " letter or digit"
+        )
+    return name
+
+
 ServerName = Annotated[
     str, BeforeValidator(check_small_name), Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
 ]

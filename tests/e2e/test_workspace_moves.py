@@ -123,6 +123,7 @@ class Load:
         self.numbers = count()
         self.stored: list[str] = []
         self.reads = 0
+        self.tasks: list[asyncio.Task[None]] = []
 
     async def write(self) -> None:
         while True:
@@ -145,14 +146,14 @@ class Load:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Write and read meanwhile; nothing may fail."""
-        tasks = [asyncio.create_task(self.write()) for _ in range(2)]
-        tasks.append(asyncio.create_task(self.read()))
+        self.tasks = [asyncio.create_task(self.write()) for _ in range(2)]
+        self.tasks.append(asyncio.create_task(self.read()))
         try:
             yield
         finally:
-            for task in tasks:
+            for task in self.tasks:
                 task.cancel()
-            errors = await asyncio.gather(*tasks, return_exceptions=True)
+            errors = await asyncio.gather(*self.tasks, return_exceptions=True)
         assert {type(error) for error in errors} == {asyncio.CancelledError}, errors
 
     async def goes_on(self) -> None:
@@ -161,6 +162,9 @@ class Load:
         for _ in range(1200):
             if len(self.stored) >= written + 5 and self.reads >= read + 3:
                 return
+            for task in self.tasks:
+                if task.done():
+                    task.result()  # why it goes on no more
             await asyncio.sleep(0.05)
         raise AssertionError("nobody writes or reads any more")
 

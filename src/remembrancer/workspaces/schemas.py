@@ -7,9 +7,9 @@ from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, Field, field_validator
 
-from remembrancer.ids import DEFAULT_WORKSPACE, check_small_name
+from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.paging import Items
-from remembrancer.settings import MAIN, ServerName
+from remembrancer.settings import MAIN, ServerName, check_small_name
 from remembrancer.validation import Input
 
 WorkspaceName = Annotated[
