@@ -521,6 +521,32 @@ async def test_a_change_in_the_middle_of_a_move_is_repeated_on_the_new_server(
         assert (await store.users.get(as_actor(user), user.id)).display_name == "Ada L."
 
 
+async def test_a_look_whose_database_is_dropped_meanwhile_is_repeated_too(
+    servers: Remembrancer,
+) -> None:
+    """The end of a move ends the connections to what was left."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    async with servers.host.use("tenant") as store:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+        tried: list[str] = []
+
+        @retries_deadlock
+        async def look() -> object:
+            async with store.database.system() as connection:
+                tried.append(store.database.url)
+                begun.set()
+                await go_on.wait()
+                return (await connection.exec_driver_sql("SELECT 7")).scalar()
+
+        looking = asyncio.create_task(look())
+        await begun.wait()
+        await _moved(servers, "tenant", "second")
+        await servers.workspaces.confirm_move(ADMIN, "tenant")
+        go_on.set()
+        assert await looking == 7
+        assert (len(tried), len(set(tried))) == (2, 2)
+
+
 @pytest.mark.parametrize("moment", ["look", "change"])
 async def test_whoever_comes_back_too_late_destroys_nothing(
     servers: Remembrancer, monkeypatch: pytest.MonkeyPatch, moment: str

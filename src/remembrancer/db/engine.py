@@ -208,6 +208,7 @@ class Database:
         check: KeyCheck | None,
     ) -> AsyncIterator[tuple[AsyncConnection, UUID | None, T]]:
         replica = await self._replica_for_now()
+        url, is_open = self.url, False
         pool = self._location.pool if replica is None else replica.pool
         try:
             async with pool.lend() as lent:
@@ -225,7 +226,9 @@ class Database:
                         begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {})]
                         user_id = survivor
                     _note(check)
+                    is_open = True
                     yield connection, survivor, planned
+                    is_open = False
                     if lent.in_transaction:
                         end.add(_COMMIT, {})
                         await end.send(connection)
@@ -233,6 +236,11 @@ class Database:
             translated = translate(error)
             if replica is not None and not isinstance(translated, errors.Unauthenticated):
                 raise errors.DatabaseUnavailable("the replica cannot do it") from error
+            # What was left is dropped in the end. Nothing that was written there has no copy, and a
+            # commit is no part of this: whether it came about would not be known.
+            lost = is_open and isinstance(translated, errors.DatabaseUnavailable)
+            if lost and await self._location.has_moved(url):
+                translated = errors.WorkspaceMoved(MOVED_ADVICE)
             raise translated from error
 
     async def _replica_for_now(self) -> Replica | None:
