@@ -208,3 +208,38 @@ def test_an_assistant_works_on_the_workspace_that_is_named(cli: Cli) -> None:
     asyncio.run(tell())
     assert "I row" in cli("--workspace", "acme", "memories", "list", "--user", "Ada").out
     assert cli("users", "list").out == ""
+
+
+def test_doctor_looks_at_servers_and_workspaces(
+    cli: Cli, server: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Servers that are away or may not create databases are problems, as are lost workspaces."""
+    assert "Server" not in cli("doctor").out
+    cli("workspaces", "create", "acme")
+    well = " ".join(cli("doctor").out.split())
+    assert "✗" not in well
+    assert "creations are possible, so are moves ✓ Workspaces 1 active" in well
+    assert "Server" not in cli("--workspace", "acme", "doctor").out
+
+    away = "postgresql://owner:secret@127.0.0.1:1/postgres"
+    poor = make_url(server[1]).set(username="poor").render_as_string(False)
+    with psycopg.connect(server[1], autocommit=True) as owner:
+        owner.execute("CREATE ROLE poor LOGIN")
+        try:
+            for name, url in (("away", away), ("poor", poor)):
+                monkeypatch.setenv(f"REMEMBRANCER_WORKSPACES__SERVERS__{name}__URL", url)
+            ill = cli("doctor")
+            owner.execute("ALTER ROLE poor CREATEDB")
+            owner.execute("UPDATE workspaces SET server = 'lost', revision = '0001'")
+            lost = cli("doctor")
+        finally:
+            owner.execute("UPDATE workspaces SET server = 'main'")
+            owner.execute("DROP ROLE poor")
+    assert (ill.code, lost.code) == (1, 1)
+    told = " ".join(ill.out.split())
+    assert "✗ Server away does not answer" in told
+    assert "✗ Server poor no workspace can be created: its owner needs CREATEDB" in told
+    told = " ".join(lost.out.split())
+    assert "to move workspaces it needs an owner with REPLICATION" in told
+    assert "✗ Workspaces acme: on servers that the setting workspaces.servers" in told
+    assert "acme: an older schema; to migrate: remembrancer workspaces migrate" in told

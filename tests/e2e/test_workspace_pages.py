@@ -26,11 +26,13 @@ STEPS = {
 
 
 def offered(browser: Browser) -> set[str]:
-    """What the list offers to do with the workspace."""
+    """What the list offers to do with the workspace, beside its limits."""
     parsed = html_pages.check(browser.page)
     prefix = f"{AT}/tenant/"
     addresses = (button.get("formaction", "") for button in parsed.iter("button"))
-    return {where.removeprefix(prefix) for where in addresses if where.startswith(prefix)}
+    acts = {where.removeprefix(prefix) for where in addresses if where.startswith(prefix)}
+    assert "limits" in acts
+    return acts - {"limits"}
 
 
 def note(move: WorkspaceMove | None) -> None:

@@ -809,7 +809,15 @@ async def test_an_admin_of_the_host_manages_workspaces_in_the_pages(
     [secret] = re.findall(r"rmb_tenant\.[\w-]+", created)
     assert "choose another" in await browser.post(at, 409, name="tenant")
     assert "choose another" in await browser.post(at, 422, name="default")
-    assert "tenant" in await browser.get(at)
+    assert "<td>60</td>" in await browser.get(at)
+    assert 'value="60"' in await browser.post(f"{at}/tenant/limits")
+    refused = await browser.post(f"{at}/tenant/limits", 422, set="yes", requests_per_minute="many")
+    assert 'role="alert"' in refused
+    await browser.post(f"{at}/nobody/limits", 404, set="yes")
+    assert "<td>60</td>" in await browser.get(at)
+    limited = await browser.post(f"{at}/tenant/limits", set="yes", requests_per_minute="1200")
+    assert ("The limits of tenant are set." in limited, "<td>1,200</td>" in limited) == (True, True)
+    assert "<td>no limit</td>" in await browser.post(f"{at}/tenant/limits", set="yes")
     await browser.post(f"{at}/tenant/suspend")
     assert (await api.client.get("/api/users", headers=bearer(secret))).status_code == 403
     assert "Drop tenant for good?" in await browser.post(f"{at}/tenant/drop")

@@ -87,5 +87,8 @@ async def undo_workspace_move(app: App, actor: Caller, workspace: Name) -> Works
 async def drop_workspace(
     app: App, actor: Caller, workspace: Name, dry_run: DryRun = True
 ) -> DropReceipt:
-    """Drop a suspended workspace with all that is in it, or say what that is."""
+    """Drop a workspace with all that is in it, or say what that is.
+
+    It must be suspended, unless its creation did not end.
+    """
     return await app.workspaces.drop(actor, workspace, dry_run=dry_run)

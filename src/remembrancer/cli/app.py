@@ -64,7 +64,7 @@ _PANELS: Final = {
             "usage",
             "Print recalls, writes, refusals, evictions, tokens and disk by day and agent.",
         ),
-        _Entry("workspaces", "Create, list, limit, suspend, migrate and drop workspaces."),
+        _Entry("workspaces", "Create, list, limit, suspend, migrate, move and drop workspaces."),
         _Entry("retention", "Say what is stored how long; remove what is older."),
         _Entry("jobs", "List background jobs, such as summaries.", "maintenance"),
         _Entry("worker", "Run background jobs until Ctrl-C.", "maintenance"),

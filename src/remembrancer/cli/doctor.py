@@ -5,7 +5,6 @@ import stat
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +15,8 @@ from rich.text import Text
 from remembrancer import version
 from remembrancer.app import Remembrancer
 from remembrancer.cli.admin_key import FILE
+from remembrancer.cli.findings import Finding
+from remembrancer.cli.host_check import host_findings
 from remembrancer.cli.output import console, contents, plain, progress
 from remembrancer.cli.query_plan import Plan, recall_plan
 from remembrancer.cli.runtime import settings_of, with_store
@@ -34,13 +35,6 @@ _LARGE = 20_000
 """Rows of a table that a recall must not read completely."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    good: bool
-    subject: str
-    result: str
-
-
 def doctor(
     context: typer.Context,
     every_row: Annotated[
@@ -49,7 +43,8 @@ def doctor(
 ) -> None:
     """Check the installation and the models; with --check, every row of the store.
 
-    It calls the models once and says where time goes. With --check it looks for what a fault of a
+    It calls the models once and says where time goes; it asks each Postgres server with workspaces
+    whether it can hold and move them. With --check it looks for what a fault of a
     disk or of a program leaves: gaps, rows without their owner, entries of search that differ from
     their text. It changes nothing. Exit code 1 means that there is a problem.
 
@@ -126,6 +121,7 @@ async def check_store(app: Remembrancer) -> list[Finding]:
         *await _language_model(app),
         _guard(app.settings),
         await _contents(app),
+        *await host_findings(app),
         # a recall needs vectors of the configured model
         *(_plan(await recall_plan(app)) if model.good else []),
     ]

@@ -232,7 +232,9 @@ async def undo_move(app: Remembrancer, name: Name) -> Output:
 
 @command(group, json=True)
 async def drop(app: Remembrancer, name: Name, apply: Apply = False) -> Output:
-    """Drop a suspended workspace with all that is in it, for good.
+    """Drop a workspace with all that is in it, for good. Suspend it first.
+
+    One whose creation did not end is dropped as it is.
 
     Examples:
       remembrancer workspaces drop acme

@@ -164,5 +164,6 @@ class Workspaces(Group[By]):
     def drop(self, workspace: str, *, dry_run: bool = True) -> DropReceipt:
         """Drop a suspended workspace with all that is in it, for good, or say what that is.
 
-        A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended.
+        A dry run, the default, drops nothing. Raises ``Conflict`` for one that is not suspended,
+        except for a creation that did not end.
         """

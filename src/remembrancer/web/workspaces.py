@@ -45,6 +45,7 @@ async def _render(
     created: NewWorkspace | None = None,
     dropping: DropReceipt | None = None,
     moving: Workspace | None = None,
+    limiting: Workspace | None = None,
     confirming: Workspace | None = None,
 ) -> Response:
     page = await request.app.workspaces.list(
@@ -60,6 +61,7 @@ async def _render(
         created=created,
         dropping=dropping,
         moving=moving,
+        limiting=limiting,
         confirming=confirming,
         about=workspace,
     )
@@ -75,6 +77,18 @@ async def create(form: CheckedForm, request: AdminRequest) -> Response:
         limits=validate(WorkspaceLimits, **form.values("requests_per_minute")),
     )
     return await _render(request, created=created)
+
+
+@router.post("/{workspace}/limits")
+@shows_errors(_render)
+async def limit(form: CheckedForm, request: AdminRequest, workspace: str) -> Response:
+    """Ask for the limits of a workspace; set them when they are sent."""
+    if form.get("set") is None:
+        limiting = await request.app.workspaces.get(request.actor, workspace)
+        return await _render(request, limiting=limiting, workspace=workspace)
+    limits = validate(WorkspaceLimits, **form.values("requests_per_minute"))
+    await request.app.workspaces.update(request.actor, workspace, limits)
+    return request.to("workspaces", gettext("The limits of %(name)s are set.", name=workspace))
 
 
 @router.post("/{workspace}/suspend", dependencies=[FORM_CHECK])

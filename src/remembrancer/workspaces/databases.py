@@ -12,7 +12,7 @@ from typing import Final, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
 import psycopg
-from psycopg.rows import TupleRow
+from psycopg.rows import TupleRow, class_row
 from psycopg.sql import SQL, Identifier
 from pydantic import SecretStr
 from sqlalchemy import make_url
@@ -38,6 +38,15 @@ SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity
 """
 _END_SESSIONS: Final = """
 SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE datname = %s
+"""
+_LOOK: Final = """
+SELECT current_setting('server_version') AS version,
+       (SELECT default_version FROM pg_available_extensions WHERE name = 'vector') AS vector,
+       rolsuper OR rolcreatedb AS creates,
+       current_setting('wal_level') AS wal_level,
+       rolsuper OR (rolreplication AND rolbypassrls
+                    AND pg_has_role(oid, 'pg_create_subscription', 'USAGE')) AS replicates
+  FROM pg_roles WHERE rolname = current_user
 """
 _END_MS: Final = 10_000
 _LOCK: Final = 6_148_914_692
@@ -68,6 +77,20 @@ class Server:
         if self.replica_url is None:
             return None
         return make_url(self.replica_url).set(database=database).render_as_string(False)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLook:
+    """What a server has for workspaces, and what its owner may do."""
+
+    version: str
+    vector: str | None
+    """The version of pgvector that can be installed."""
+    creates: bool
+    """Whether the owner may create databases."""
+    wal_level: str
+    replicates: bool
+    """Whether the owner may replicate databases."""
 
 
 class Servers:
@@ -148,6 +171,15 @@ def drop_database(server: Server, database: str) -> None:
         _execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", database)
 
 
+def look(server: Server) -> ServerLook:
+    """Return what a server has for workspaces; the service and the owner are logged in for it."""
+    with _connected(server) as connection:
+        with connection.cursor(row_factory=class_row(ServerLook)) as cursor:
+            [found] = cursor.execute(_LOOK).fetchall()
+        with _connection(server.url):
+            return found
+
+
 def size(server: Server, database: str) -> int:
     """Return the bytes of a database; 0 if there is none."""
     with _connected(server) as connection:
@@ -181,12 +213,14 @@ def _ensure_blank(server: Server, connection: Connection) -> str:
     return blank
 
 
+def _connection(url: str) -> Connection:
+    return psycopg.connect(libpq_url(url), autocommit=True, connect_timeout=_CONNECT_SECONDS)
+
+
 @contextmanager
 def _connected(server: Server) -> Iterator[Connection]:
     try:
-        with psycopg.connect(
-            libpq_url(server.owner_url), autocommit=True, connect_timeout=_CONNECT_SECONDS
-        ) as connection:
+        with _connection(server.owner_url) as connection:
             yield connection
     except psycopg.errors.InsufficientPrivilege:
         raise Conflict(
