@@ -194,6 +194,36 @@ def test_commands_work_on_the_workspace_that_is_named(cli: Cli, tmp_path: Path) 
     assert cli("users", "list").out == ""
 
 
+def test_all_workspaces_are_backed_up(cli: Cli, server: tuple[Path, str], tmp_path: Path) -> None:
+    """Each in a file with its name that only its owner reads; one that fails stops no other."""
+    for name in ("acme", "beta"):
+        cli("workspaces", "create", name)
+    cli("--workspace", "acme", "remember", "Acme rows.", "--shared")
+    cli("workspaces", "suspend", "acme")
+    folder = tmp_path / "new" / "backups"
+    done = cli("backup", "--all", folder)
+    assert (done.code, len(done.out.splitlines())) == (0, 3), done.err
+    names = ["acme.backup", "beta.backup", "default.backup"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert {path.stat().st_mode & 0o077 for path in (folder, *folder.iterdir())} == {0}
+    for file in folder.iterdir():
+        assert cli("restore", "--check", file).code == 0
+    cli("--workspace", "beta", "restore", folder / "acme.backup", "--replace", "--yes")
+    assert "Acme rows." in cli("--workspace", "beta", "recall", "Who rows?").out
+
+    again = cli("backup", "--all", folder)
+    assert (again.code, again.out, again.err.count("replace it with --replace")) == (2, "", 3)
+    with psycopg.connect(server[1], autocommit=True) as owner:
+        owner.execute("UPDATE workspaces SET server = 'lost' WHERE name = 'acme'")
+        part = cli("backup", "--all", folder, "--replace")
+        owner.execute("UPDATE workspaces SET server = 'main' WHERE name = 'acme'")
+    assert (part.code, len(part.out.splitlines())) == (2, 2)
+    assert part.err.startswith("acme: server: is no server of the setting")
+    line = refused(cli("--workspace", "acme", "backup", "--all", folder))
+    assert "leave the workspace out" in line
+    assert "exists" in refused(cli("backup", "--all", folder / "acme.backup"))
+
+
 def test_an_assistant_works_on_the_workspace_that_is_named(cli: Cli) -> None:
     """What is installed for it names the workspace, and ``mcp`` serves that one."""
     cli("workspaces", "create", "acme")

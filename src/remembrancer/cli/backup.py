@@ -11,31 +11,62 @@ from rich.progress import Progress
 from remembrancer.backup import Archive, Manifest, Observer
 from remembrancer.backup import back_up as write
 from remembrancer.backup import restore as load
-from remembrancer.cli.output import console, progress
+from remembrancer.cli.exit_codes import REFUSED
+from remembrancer.cli.output import console, error_console, plain, progress
 from remembrancer.cli.runtime import log_quietly, run, settings_of
 from remembrancer.db.embedded import embedded_server
-from remembrancer.errors import ConfigurationError
+from remembrancer.errors import ConfigurationError, RemembrancerError
+from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.settings import Settings
 from remembrancer.text import plural
-from remembrancer.workspaces.host import owner_address
+from remembrancer.workspaces.host import names_with_content, owner_address
 
 
 def backup(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    file: Annotated[Path, typer.Argument(help="The file to write; with --all a folder.")],
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every workspace, each in a file with its name.")
+    ] = False,
 ) -> None:
     """Write everything to one file. Servers may keep running.
 
-    The file is not encrypted. Only you can read it.
+    The file is not encrypted. Only you can read it. If there are workspaces, it has the default
+    one, or that of --workspace.
 
     Examples:
       remembrancer backup store.backup
+      remembrancer backup --all backups
     """
-    with _database(settings_of(context), must_exist=True) as url, progress() as bar:
-        manifest = write(url, file, replace=replace, observer=_observer(bar))
+    settings = settings_of(context)
+    log_quietly(settings)
+    with _server(settings, must_exist=True) as url:
+        if not every:
+            console().print(_write(settings, url, file, replace=replace))
+            return
+        if settings.workspace != DEFAULT_WORKSPACE:
+            raise ConfigurationError("--all is for all workspaces; leave the workspace out")
+        file.mkdir(mode=0o700, parents=True, exist_ok=True)
+        failed = 0
+        for name in run(names_with_content(settings, url)):
+            of_one = settings.model_copy(update={"workspace": name})
+            try:
+                told = _write(of_one, url, file / f"{name}.backup", replace=replace)
+            except (RemembrancerError, ConfigurationError) as error:
+                failed += 1
+                error_console().print(plain(f"{name}: {error}"), style="red")
+            else:
+                console().print(told)
+    if failed:
+        raise typer.Exit(REFUSED)
+
+
+def _write(settings: Settings, url: str, file: Path, *, replace: bool) -> str:
+    with progress() as bar:
+        manifest = write(_of(settings, url), file, replace=replace, observer=_observer(bar))
     size = plural(file.stat().st_size, "byte")
-    console().print(f"{plural(manifest.rows, 'row')} written to {file}, {size}.")
+    return f"{plural(manifest.rows, 'row')} written to {file}, {size}."
 
 
 def restore(
@@ -64,8 +95,10 @@ def restore(
         return
     if replace and not yes:
         typer.confirm("All data in the database will be lost. Replace it?", abort=True, err=True)
-    with _database(settings_of(context), must_exist=False) as url, progress() as bar:
-        manifest = load(url, file, replace=replace, observer=_observer(bar))
+    settings = settings_of(context)
+    log_quietly(settings)
+    with _server(settings, must_exist=False) as url, progress() as bar:
+        manifest = load(_of(settings, url), file, replace=replace, observer=_observer(bar))
     console().print(f"{file} is restored. {_describe(manifest)}")
 
 
@@ -84,11 +117,9 @@ def _observer(bar: Progress) -> Observer:
     )
 
 
-@contextmanager
-def _database(settings: Settings, *, must_exist: bool) -> Iterator[str]:
-    log_quietly(settings)
-    with _server(settings, must_exist=must_exist) as url:
-        yield url if settings.workspace == "default" else run(owner_address(settings, url))
+def _of(settings: Settings, url: str) -> str:
+    """Return the owner's address of the workspace of the settings; ``url`` is that of the host."""
+    return url if settings.workspace == DEFAULT_WORKSPACE else run(owner_address(settings, url))
 
 
 @contextmanager

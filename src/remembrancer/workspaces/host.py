@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from pydantic import SecretStr
@@ -24,6 +25,7 @@ from remembrancer.errors import (
     WorkspaceUnavailable,
 )
 from remembrancer.ids import DEFAULT_WORKSPACE
+from remembrancer.paging import all_items
 from remembrancer.periodic import Periodic
 from remembrancer.settings import Settings, WorkspaceSettings
 from remembrancer.workspaces import repository
@@ -317,14 +319,28 @@ async def owner_address(settings: Settings, owner_url: str) -> str:
 
     ``owner_url`` is that of the host's own store.
     """
+    async with _registry(settings, owner_url) as database:
+        row = await _find(database, settings.workspace)
+        settings = settings.model_copy(update={"database_owner_url": SecretStr(owner_url)})
+        return Servers.of(settings, database.url)[row.server].owner_url_of(row.database)
+
+
+async def names_with_content(settings: Settings, owner_url: str) -> list[str]:
+    """Return the names of all workspaces that have content, ``default`` first."""
+    async with _registry(settings, owner_url) as database, database.system() as connection:
+        rows = await all_items(partial(repository.page, connection))
+    kept = (WorkspaceState.ACTIVE, WorkspaceState.SUSPENDED)
+    return [DEFAULT_WORKSPACE, *(row.name for row in rows if row.state in kept)]
+
+
+@asynccontextmanager
+async def _registry(settings: Settings, owner_url: str) -> AsyncIterator[Database]:
     given = settings.database_url
     database = Database(service_url(owner_url) if given is None else given.get_secret_value())
     try:
-        row = await _find(database, settings.workspace)
+        yield database
     finally:
         await database.close()
-    settings = settings.model_copy(update={"database_owner_url": SecretStr(owner_url)})
-    return Servers.of(settings, database.url)[row.server].owner_url_of(row.database)
 
 
 async def _find(database: Database, name: str) -> WorkspaceRow:
