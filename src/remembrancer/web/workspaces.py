@@ -5,7 +5,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from remembrancer.errors import InvalidInput, RemembrancerError
+from remembrancer.errors import InvalidInput, NotFound, RemembrancerError
 from remembrancer.validation import validate
 from remembrancer.web import labels
 from remembrancer.web.dependencies import (
@@ -45,7 +45,6 @@ async def _render(
     created: NewWorkspace | None = None,
     dropping: DropReceipt | None = None,
     moving: Workspace | None = None,
-    limiting: Workspace | None = None,
     confirming: Workspace | None = None,
 ) -> Response:
     page = await request.app.workspaces.list(
@@ -61,7 +60,7 @@ async def _render(
         created=created,
         dropping=dropping,
         moving=moving,
-        limiting=limiting,
+        limits=form if form and form.get("set") and not isinstance(error, NotFound) else None,
         confirming=confirming,
         about=workspace,
     )
@@ -84,8 +83,10 @@ async def create(form: CheckedForm, request: AdminRequest) -> Response:
 async def limit(form: CheckedForm, request: AdminRequest, workspace: str) -> Response:
     """Ask for the limits of a workspace; set them when they are sent."""
     if form.get("set") is None:
-        limiting = await request.app.workspaces.get(request.actor, workspace)
-        return await _render(request, limiting=limiting, workspace=workspace)
+        found = await request.app.workspaces.get(request.actor, workspace)
+        most = found.limits.requests_per_minute
+        pairs = [("set", "yes"), ("requests_per_minute", str(most or ""))]
+        return await _render(request, form=Form(pairs), workspace=workspace)
     limits = validate(WorkspaceLimits, **form.values("requests_per_minute"))
     await request.app.workspaces.update(request.actor, workspace, limits)
     return request.to("workspaces", gettext("The limits of %(name)s are set.", name=workspace))
