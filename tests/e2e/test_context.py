@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 from entry_points import Door, PythonDoor, Refused, refusals
-from helpers import audit_lines, rows
+from helpers import audit_lines, person, rows
 
 from remembrancer import (
     Agent,
@@ -291,6 +291,31 @@ async def test_a_group_is_told_what_nobody_owns_and_what_matters_of_the_speaker(
     assert "The current speaker: Bob" in by_bob["dynamic"]["text"]
     assert "dogs" in by_bob["dynamic"]["text"]
     assert "deaf" not in by_bob["dynamic"]["text"]
+
+
+async def test_what_one_group_said_is_told_in_no_other_group(
+    memory: Remembrancer, door: Door, ada: User, bob: User, agent: Agent
+) -> None:
+    """A summary has words of all who were there, and the readers of another group were not."""
+    carol = await person(memory, "Carol")
+    code = {"content": "My locker code word is marzipan.", "user_id": str(ada.id)}
+    said = [{"content": f"Filler {n}.", "user_id": str(bob.id)} for n in range(30)]
+    first = await talk(door, ada, agent)
+    await door.say(first, [code, *said])
+    await door.summarize(first, user=ada)
+    other = await talk(door, bob, agent)
+    await door.say(other, [{"content": "Hi", "user_id": str(carol.id)}])
+    alone = await talk(door, bob, agent)
+
+    async def told(where: str) -> str:
+        context = await door.context(
+            user=bob, conversation_id=where, message="What is the locker code word?"
+        )
+        return context["dynamic"]["text"] + context["stable"]["text"]
+
+    assert "marzipan" in await told(first)
+    assert "marzipan" in await told(alone)  # he was there
+    assert "marzipan" not in await told(other)
 
 
 async def test_somebody_who_joins_can_be_greeted_from_their_own_memory(

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from remembrancer import tokens
-from remembrancer.access import Actor, EffectiveScope, may_take_part
+from remembrancer.access import Actor, EffectiveScope, Visibility, may_take_part
 from remembrancer.analysis import is_acknowledgement
 from remembrancer.backend import Backend
 from remembrancer.context import repository
@@ -189,11 +189,12 @@ class Contexts:
         prompt = Prompt(query.conversation_id, query.window)
         result = await self._recall.find(actor, self._recall_query(query), statements, prompt)
         [reader], frozen, candidates, changes, speaker, *recent = result.answers
+        is_group = len(reader.participants or ()) > 1
         return _Sources(
             query=query,
             actor=result.actor,
             scope=result.scope,
-            hits=result.hits,
+            hits=_of_this_group(result.hits, query) if is_group else result.hits,
             now=query.as_of or datetime.now(UTC),
             reader=reader,
             frozen=frozen,
@@ -352,6 +353,20 @@ class Contexts:
         }
         owners |= {hit.id: hit.user_id for hit in hits}
         return _DynamicBlock(block, hits, [(owners.get(i, sources.actor.user_id), i) for i in ids])
+
+
+def _of_this_group(hits: Sequence[Hit], query: ContextQuery) -> Sequence[Hit]:
+    """Leave out summaries of other talks: they have words of people whom this group did not hear.
+
+    What a space shares is for its talks alone, in which all may read it.
+    """
+    return [
+        hit
+        for hit in hits
+        if hit.type != "chunk"
+        or hit.conversation_id == query.conversation_id
+        or hit.visibility == Visibility.SHARED
+    ]
 
 
 def _key(sources: _Sources, conversation_id: UUID) -> dict[str, UUID]:
