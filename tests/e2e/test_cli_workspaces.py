@@ -1,8 +1,10 @@
 """Commands about workspaces and within one, as a person runs them."""
 
 import asyncio
+import io
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -74,7 +76,8 @@ def test_a_workspace_is_created_listed_limited_suspended_and_dropped(
         return {each["name"]: each["limits"]["requests_per_minute"] for each in found}
 
     assert cli("workspaces", "limit", "acme", "--requests-per-minute", 600).code == 0
-    assert cli("workspaces", "limit", "beta").code == 0
+    assert cli("workspaces", "limit", "beta", "--none").code == 0
+    assert "or --none" in refused(cli("workspaces", "limit", "acme"))
     assert limits() == {"acme": 600, "beta": None}
 
     assert "suspend it first" in refused(cli("workspaces", "drop", "acme", "--apply"))
@@ -89,7 +92,10 @@ def test_a_workspace_is_created_listed_limited_suspended_and_dropped(
     assert told.out.endswith(" bytes to drop for good. To drop: --apply\n")
     receipt = cli("workspaces", "drop", "acme", "--json").json
     assert (receipt["dry_run"], receipt["users"], receipt["bytes"] > 0) == (True, 1, True)
-    gone = cli("workspaces", "drop", "acme", "--apply")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
+    assert "cancelled" in cli("workspaces", "drop", "acme", "--apply").err
+    monkeypatch.undo()
+    gone = cli("workspaces", "drop", "acme", "--apply", "--yes")
     assert (gone.code, gone.out.endswith(" bytes dropped.\n")) == (0, True)
     assert "no such workspace" in refused(cli("workspaces", "drop", "acme", "--apply"))
     assert list(limits()) == ["beta"]
@@ -107,10 +113,10 @@ def test_what_is_refused_of_workspaces_takes_one_line(cli: Cli) -> None:
         ("create beta --server two", "error: server: is no server of the setting"),
         ("limit acme --requests-per-minute 0", "--requests-per-minute"),
         *((f"{verb} nobody", "error: workspace: no such workspace") for verb in (
-            "limit", "suspend", "undo-move", "drop"
+            "limit --none", "suspend", "undo-move", "drop"
         )),
         *((f"{verb} default", "error: workspace: ") for verb in (
-            "limit", "suspend", "drop", "drop --apply"
+            "limit --none", "suspend", "drop", "drop --apply"
         )),
         ("move acme two", "error: server: is no server of the setting"),
         ("move acme main", "error: server: is where the workspace is already"),
@@ -187,8 +193,17 @@ def test_commands_work_on_the_workspace_that_is_named(cli: Cli, tmp_path: Path) 
 
     file = tmp_path / "acme.backup"
     assert cli(*here, "backup", file).code == 0
-    assert "replace it with --replace" in refused(cli(*there, "restore", file))
-    restored = cli(*there, "restore", file, "--replace", "--yes")
+    assert "replace it with --replace" in refused(cli(*there, "restore", file, "--of", "acme"))
+    line = refused(cli(*there, "restore", file, "--replace", "--yes"))
+    assert "file: is a backup of the workspace acme; to restore it into beta" in line
+    for options in ((), here):  # that of another would be no better
+        assert "to restore it into" in refused(cli(*options, "restore", file, "--of", "beta"))
+    assert "to restore it into default" in refused(cli("restore", file, "--replace", "--yes"))
+    assert "of the workspace acme, as of" in cli("restore", file, "--check").out
+    asked = cli(*there, "restore", file, "--of", "acme", "--replace")
+    assert "All data in the workspace beta will be lost" in asked.out + asked.err
+    assert cli(*there, "users", "list").out == ""
+    restored = cli(*there, "restore", file, "--of", "acme", "--replace", "--yes")
     assert (restored.code, "is restored" in restored.out) == (0, True), restored.err
     assert hits(*there) == hits(*here) == ["Ada drinks tea.", "Ada keeps bees."]
     assert cli("users", "list").out == ""
@@ -208,7 +223,8 @@ def test_all_workspaces_are_backed_up(cli: Cli, server: tuple[Path, str], tmp_pa
     assert {path.stat().st_mode & 0o077 for path in (folder, *folder.iterdir())} == {0}
     for file in folder.iterdir():
         assert cli("restore", "--check", file).code == 0
-    cli("--workspace", "beta", "restore", folder / "acme.backup", "--replace", "--yes")
+    into = ("--workspace", "beta", "restore", folder / "acme.backup", "--of", "acme")
+    cli(*into, "--replace", "--yes")
     assert "Acme rows." in cli("--workspace", "beta", "recall", "Who rows?").out
 
     again = cli("backup", "--all", folder)

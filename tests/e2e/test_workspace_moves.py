@@ -344,7 +344,7 @@ async def test_a_workspace_that_is_copied_is_managed_as_before(
         with pytest.raises(Conflict, match="is not moved yet"):
             await workspaces.confirm_move(ADMIN, "tenant")
         limits = WorkspaceLimits(requests_per_minute=60)
-        assert (await workspaces.update(ADMIN, "tenant", limits)).limits == limits
+        assert (await workspaces.limit(ADMIN, "tenant", limits)).limits == limits
         assert (await workspaces.suspend(ADMIN, "tenant")).state == "suspended"
         with pytest.raises(Conflict, match="somebody else"):
             await workspaces.drop(ADMIN, "tenant", dry_run=False)

@@ -129,8 +129,12 @@ async def test_a_workspace_is_created_used_limited_suspended_and_dropped(
     assert [workspace["name"] for workspace in listed] == ["team-b"]
     assert databases() == [created[1]["database"]]
     actions = [line.action for line in audit_lines() if line.action.startswith("workspace.")]
+    assert {line.target_ids[0] for line in audit_lines() if "workspace." in line.action} == {
+        "team-a",
+        "team-b",
+    }
     assert actions == [
-        *(f"workspace.{what}" for what in ("create", "create", "update", "update")),
+        *(f"workspace.{what}" for what in ("create", "create", "limit", "limit")),
         *(f"workspace.{what}" for what in ("suspend", "resume", "suspend", "drop")),
     ]
 

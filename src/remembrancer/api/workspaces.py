@@ -47,7 +47,7 @@ async def set_workspace_limits(
     app: App, actor: Caller, workspace: Name, limits: WorkspaceLimits
 ) -> Workspace:
     """Set the limits of a workspace. All servers know them within a second."""
-    return await app.workspaces.update(actor, workspace, limits)
+    return await app.workspaces.limit(actor, workspace, limits)
 
 
 @router.post("/{workspace}/suspend")

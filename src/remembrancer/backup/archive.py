@@ -19,6 +19,7 @@ from typing import IO, Final, Self
 from pydantic import ValidationError
 
 from remembrancer.errors import InvalidInput
+from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.validation import Input
 
 FORMAT: Final = 1
@@ -50,6 +51,7 @@ class Manifest(Input):
     """The revision of the store's migrations."""
     version: str
     """The version of Remembrancer."""
+    workspace: str = DEFAULT_WORKSPACE
     created_at: datetime
     tables: list[TableEntry]
     sequences: dict[str, int]

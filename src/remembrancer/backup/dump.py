@@ -21,6 +21,7 @@ from remembrancer.backup.archive import (
 from remembrancer.backup.catalogue import Connection, Table
 from remembrancer.db.urls import libpq_url
 from remembrancer.errors import DatabaseSetupError
+from remembrancer.ids import DEFAULT_WORKSPACE
 
 SESSION = (
     "SET LOCAL timezone = 'UTC'",
@@ -35,12 +36,18 @@ SESSION = (
 
 
 def back_up(
-    url: str, path: Path, *, replace: bool = False, observer: Observer | None = None
+    url: str,
+    path: Path,
+    *,
+    workspace: str = DEFAULT_WORKSPACE,
+    replace: bool = False,
+    observer: Observer | None = None,
 ) -> Manifest:
-    """Write the store at ``url`` to a file, as of one moment; return its manifest.
+    """Write the store at ``url``, that of ``workspace``, to a file; return its manifest.
 
-    The file appears only when complete, and only its owner can read it. Raises
-    ``DatabaseSetupError`` without a store, and ``InvalidInput`` if the file cannot be written.
+    It is as of one moment. The file appears only when complete, and only its owner can read it.
+    Raises ``DatabaseSetupError`` without a store, and ``InvalidInput`` if the file cannot be
+    written.
     """
     try:
         with (
@@ -52,7 +59,7 @@ def back_up(
         ):
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             connection.read_only = True
-            return _write(connection, archive, observer or Observer())
+            return _write(connection, archive, workspace, observer or Observer())
     except psycopg.Error as error:
         # The text of the error may quote a row.
         kind = type(error).__name__
@@ -61,7 +68,9 @@ def back_up(
         ) from None
 
 
-def _write(connection: Connection, archive: ZipFile, observer: Observer) -> Manifest:
+def _write(
+    connection: Connection, archive: ZipFile, workspace: str, observer: Observer
+) -> Manifest:
     for statement in SESSION:
         connection.execute(statement)
     # Row-level security also applies to the owner; the system role sees all rows.
@@ -78,6 +87,7 @@ def _write(connection: Connection, archive: ZipFile, observer: Observer) -> Mani
         format=FORMAT,
         revision=revision,
         version=version.__version__,
+        workspace=workspace,
         created_at=datetime.now(UTC),
         tables=entries,
         # After the rows and outside the snapshot, so never behind the rows.

@@ -92,7 +92,8 @@ def _check_unused(connection: Connection) -> None:
     row = connection.execute(catalogue.query("other_clients")).fetchone()
     if others := row[0] if row else 0:
         raise Conflict(
-            f"{others} other processes use the database; stop servers, workers and other clients"
+            f"{others} other processes use the database; stop servers, workers and other"
+            " clients, or suspend the workspace and wait for two seconds"
         )
 
 

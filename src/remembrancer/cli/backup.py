@@ -15,7 +15,7 @@ from remembrancer.cli.exit_codes import REFUSED
 from remembrancer.cli.output import console, error_console, plain, progress
 from remembrancer.cli.runtime import log_quietly, run, settings_of
 from remembrancer.db.embedded import embedded_server
-from remembrancer.errors import ConfigurationError, RemembrancerError
+from remembrancer.errors import ConfigurationError, InvalidInput, RemembrancerError
 from remembrancer.ids import DEFAULT_WORKSPACE
 from remembrancer.settings import Settings
 from remembrancer.text import plural
@@ -64,7 +64,13 @@ def backup(
 
 def _write(settings: Settings, url: str, file: Path, *, replace: bool) -> str:
     with progress() as bar:
-        manifest = write(_of(settings, url), file, replace=replace, observer=_observer(bar))
+        manifest = write(
+            _of(settings, url),
+            file,
+            workspace=settings.workspace,
+            replace=replace,
+            observer=_observer(bar),
+        )
     size = plural(file.stat().st_size, "byte")
     return f"{plural(manifest.rows, 'row')} written to {file}, {size}."
 
@@ -79,10 +85,14 @@ def restore(
     check: Annotated[
         bool, typer.Option("--check", help="Restore nothing; check that the file is complete.")
     ] = False,
+    of: Annotated[
+        str, typer.Option("--of", help="The workspace that it is of.", show_default="the same")
+    ] = "",
 ) -> None:
     """Read a backup into an empty database. Stop servers first.
 
-    All of it is there in the end, or nothing. Stop workers too.
+    All of it is there in the end, or nothing. Stop workers too. The backup of another workspace is
+    refused, unless --of names that.
 
     Examples:
       remembrancer restore store.backup --check
@@ -93,18 +103,35 @@ def restore(
             archive.check(_observer(bar))
             console().print(f"{file} is complete. {_describe(archive.manifest)}")
         return
-    if replace and not yes:
-        typer.confirm("All data in the database will be lost. Replace it?", abort=True, err=True)
     settings = settings_of(context)
+    with Archive(file) as archive:
+        _check_workspace(archive.manifest.workspace, of or settings.workspace, settings.workspace)
+    if replace and not yes:
+        typer.confirm(
+            f"All data in the workspace {settings.workspace} will be lost."
+            f" Replace it by that of {file}?",
+            abort=True,
+            err=True,
+        )
     log_quietly(settings)
     with _server(settings, must_exist=False) as url, progress() as bar:
         manifest = load(_of(settings, url), file, replace=replace, observer=_observer(bar))
     console().print(f"{file} is restored. {_describe(manifest)}")
 
 
+def _check_workspace(has: str, wanted: str, target: str) -> None:
+    if has != wanted:
+        raise InvalidInput(
+            f"is a backup of the workspace {has}; to restore it into {target} all the same:"
+            f" --of {has}",
+            field="file",
+        )
+
+
 def _describe(manifest: Manifest) -> str:
     return (
-        f"{plural(manifest.rows, 'row')} of {plural(len(manifest.tables), 'table')}, as of "
+        f"{plural(manifest.rows, 'row')} of {plural(len(manifest.tables), 'table')} of the "
+        f"workspace {manifest.workspace}, as of "
         f"{manifest.created_at:%Y-%m-%d %H:%M} UTC, version {manifest.version}, "
         f"schema {manifest.revision}."
     )

@@ -11,14 +11,21 @@ from rich.text import Text
 from remembrancer.app import Remembrancer
 from remembrancer.cli.command import Output, command
 from remembrancer.cli.exit_codes import REFUSED
-from remembrancer.cli.options import Apply
+from remembrancer.cli.options import Apply, Yes
 from remembrancer.cli.output import Rows, day, progress, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.paging import all_items
 from remembrancer.settings import MAIN
 from remembrancer.text import plural
 from remembrancer.workspaces.migrations import MOST_AT_ONCE
-from remembrancer.workspaces.schemas import MoveState, NewWorkspace, Workspace, WorkspaceLimits
+from remembrancer.workspaces.schemas import (
+    DropReceipt,
+    MoveState,
+    NewWorkspace,
+    Workspace,
+    WorkspaceLimits,
+    WorkspaceState,
+)
 
 group = typer.Typer()
 
@@ -102,15 +109,25 @@ async def create(
 
 @command(group, render=_one)
 async def limit(
-    app: Remembrancer, name: Name, requests_per_minute: RequestsPerMinute = None
+    app: Remembrancer,
+    name: Name,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(min=1, help="Requests in a minute.", show_default=False)
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="Take its limits away.")] = False,
 ) -> Workspace:
-    """Set the limits of a workspace; without an option it has none.
+    """Set the limits of a workspace, or take them away.
 
     Examples:
       remembrancer workspaces limit acme --requests-per-minute 600
+      remembrancer workspaces limit acme --none
     """
+    if none == (requests_per_minute is not None):
+        raise typer.BadParameter(
+            "give a number, or --none for no limit", param_hint="--requests-per-minute"
+        )
     limits = WorkspaceLimits(requests_per_minute=requests_per_minute)
-    return await app.workspaces.update(ADMIN, name, limits)
+    return await app.workspaces.limit(ADMIN, name, limits)
 
 
 @command(group, render=_one)
@@ -231,7 +248,7 @@ async def undo_move(app: Remembrancer, name: Name) -> Output:
 
 
 @command(group, json=True)
-async def drop(app: Remembrancer, name: Name, apply: Apply = False) -> Output:
+async def drop(app: Remembrancer, name: Name, apply: Apply = False, yes: Yes = False) -> Output:
     """Drop a workspace with all that is in it, for good. Suspend it first.
 
     One whose creation did not end is dropped as it is.
@@ -240,8 +257,19 @@ async def drop(app: Remembrancer, name: Name, apply: Apply = False) -> Output:
       remembrancer workspaces drop acme
       remembrancer workspaces drop acme --apply
     """
-    receipt = await app.workspaces.drop(ADMIN, name, dry_run=not apply)
-    what = ", ".join(
+    receipt = await app.workspaces.drop(ADMIN, name)
+    if apply:
+        found = await app.workspaces.get(ADMIN, name)
+        if not yes and found.state != WorkspaceState.ACTIVE:  # that one is refused
+            question = f"Drop {name} with {_content(receipt)} for good?"
+            typer.confirm(question, abort=True, err=True)
+        receipt = await app.workspaces.drop(ADMIN, name, dry_run=False)
+    rest = "dropped." if apply else "to drop for good. To drop: --apply"
+    return Output(receipt, f"{receipt.name}: {_content(receipt)} {rest}")
+
+
+def _content(receipt: DropReceipt) -> str:
+    return ", ".join(
         (
             plural(receipt.users, "user"),
             plural(receipt.agents, "agent"),
@@ -250,5 +278,3 @@ async def drop(app: Remembrancer, name: Name, apply: Apply = False) -> Output:
             plural(receipt.bytes, "byte"),
         )
     )
-    rest = "dropped." if apply else "to drop for good. To drop: --apply"
-    return Output(receipt, f"{receipt.name}: {what} {rest}")

@@ -122,7 +122,7 @@ class Workspaces(Group[By]):
         """Return a workspace; raise ``NotFound`` for an unknown one."""
 
     @operation("PUT /api/workspaces/{workspace}/limits")
-    def update(self, workspace: str, limits: WorkspaceLimits) -> Workspace:
+    def limit(self, workspace: str, limits: WorkspaceLimits) -> Workspace:
         """Set the limits of a workspace. All servers know them within a second."""
 
     @operation("POST /api/workspaces/{workspace}/suspend")

@@ -333,6 +333,7 @@ SUBJECTS: Final = {
     "version": lazy("Versions of memories"),
     "erase": lazy("Deletions for good"),
     "audit": lazy("This log"),
+    "workspace": lazy("Workspaces"),
 }
 """First parts of actions in the audit log."""
 _DONE: Final = {
@@ -340,11 +341,13 @@ _DONE: Final = {
     "append": lazy("added"),
     "budget": lazy("counted for the budget"),
     "confirm": lazy("confirmed"),
+    "confirm_move": lazy("moved for good"),
     "copy": lazy("copied"),
     "create": lazy("made"),
     "deactivate": lazy("put aside"),
     "decline": lazy("declined"),
     "delete": lazy("deleted for good"),
+    "drop": lazy("dropped for good"),
     "document": lazy("read as a document"),
     "edit": lazy("changed"),
     "end": lazy("ended"),
@@ -355,6 +358,7 @@ _DONE: Final = {
     "invite": lazy("offered to somebody"),
     "join": lazy("joined"),
     "leave": lazy("left"),
+    "limit": lazy("given limits"),
     "link": lazy("linked"),
     "list": lazy("listed"),
     "mention": lazy("mentioned again"),
@@ -369,6 +373,7 @@ _DONE: Final = {
     "reopen": lazy("waiting again"),
     "reset": lazy("taken back"),
     "restore": lazy("restored"),
+    "resume": lazy("resumed"),
     "retry": lazy("tried again"),
     "revoke": lazy("revoked"),
     "role": lazy("given a role"),
@@ -377,7 +382,9 @@ _DONE: Final = {
     "share": lazy("shared"),
     "start": lazy("started"),
     "summarise": lazy("summarised"),
+    "suspend": lazy("suspended"),
     "toggle": lazy("changed"),
+    "undo_move": lazy("moved back"),
     "unlink": lazy("unlinked"),
     "unmerge": lazy("separated again"),
     "unshare": lazy("made private"),
@@ -405,6 +412,7 @@ _THINGS: Final = {
     "upload": marked("%(count)s file", "%(count)s files"),
     "user": marked("%(count)s person", "%(count)s people"),
     "version": marked("%(count)s version", "%(count)s versions"),
+    "workspace": marked("%(count)s workspace", "%(count)s workspaces"),
 }
 RETENTION: Final[Mapping[What, str]] = {
     "messages": lazy("Messages"),

@@ -88,7 +88,7 @@ async def limit(form: CheckedForm, request: AdminRequest, workspace: str) -> Res
         pairs = [("set", "yes"), ("requests_per_minute", str(most or ""))]
         return await _render(request, form=Form(pairs), workspace=workspace)
     limits = validate(WorkspaceLimits, **form.values("requests_per_minute"))
-    await request.app.workspaces.update(request.actor, workspace, limits)
+    await request.app.workspaces.limit(request.actor, workspace, limits)
     return request.to("workspaces", gettext("The limits of %(name)s are set.", name=workspace))
 
 

@@ -147,4 +147,4 @@ class Recovery:
 
 async def note(connection: AsyncConnection, actor: Actor, action: str, row: WorkspaceRow) -> None:
     """Write what was done with a workspace into the audit log of the host."""
-    await audit.note(connection, actor, f"workspace.{action}", [str(row.id)], owner_id=SHARED_OWNER)
+    await audit.note(connection, actor, f"workspace.{action}", [row.name], owner_id=SHARED_OWNER)

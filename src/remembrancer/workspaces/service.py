@@ -119,10 +119,10 @@ class Workspaces(Generic[Store]):
         self._holds.require(actor, workspace)
         return (await self._holds.host.find(workspace)).shown()
 
-    async def update(self, actor: Actor, workspace: str, limits: WorkspaceLimits) -> Workspace:
+    async def limit(self, actor: Actor, workspace: str, limits: WorkspaceLimits) -> Workspace:
         """Set the limits of a workspace. All servers know them within a second."""
         self._holds.require(actor, workspace)
-        return await self._holds.change(actor, "update", workspace, limits=limits)
+        return await self._holds.change(actor, "limit", workspace, limits=limits)
 
     async def suspend(self, actor: Actor, workspace: str) -> Workspace:
         """Refuse all requests to a workspace until it is resumed: within a second everywhere."""
