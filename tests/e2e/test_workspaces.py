@@ -802,6 +802,19 @@ async def queue(host: Remembrancer, name: str, count: int) -> None:
             )
 
 
+async def test_a_creation_on_a_server_that_is_away_leaves_the_name_free(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused before it is noted, so there is nothing that only that server could end."""
+    away = WorkspaceServer(url=SecretStr("postgresql://owner:secret@127.0.0.1:1/postgres"))
+    monkeypatch.setitem(host.settings.workspaces.servers, "away", away)
+    vars(host).pop("host", None)
+    with pytest.raises(DatabaseUnavailable, match="the server away does not answer"):
+        await host.workspaces.create(ADMIN, "tenant", server="away")
+    assert rows("SELECT count(*) FROM workspaces") == [(0,)]
+    assert (await host.workspaces.create(ADMIN, "tenant")).server == "main"
+
+
 async def test_an_admin_of_the_host_manages_workspaces_in_the_pages(
     host: Remembrancer, app: FastAPI, api: Api
 ) -> None:

@@ -150,6 +150,12 @@ def database_name(workspace: str, id_: UUID) -> str:
     return f"remembrancer_{workspace.replace('-', '_')}_{id_.hex[-8:]}"
 
 
+def reach(server: Server) -> None:
+    """Raise ``DatabaseUnavailable`` for a server that does not answer its owner."""
+    with _connected(server):
+        pass
+
+
 def create_database(server: Server, database: str, *, exist_ok: bool = False) -> None:
     """Create a database with the current schema and nothing in it; with ``exist_ok`` if needed.
 

@@ -23,6 +23,7 @@ from remembrancer.workspaces.databases import (
     database_name,
     drop_database,
     in_thread,
+    reach,
     size,
 )
 from remembrancer.workspaces.holds import IN_USE, Holds, Recovery, WorkspaceHeld
@@ -74,6 +75,7 @@ class Workspaces(Generic[Store]):
         )
         host, holder, id_ = self._holds.host, uuid4(), new_uuid()
         place = host.servers[workspace.server]
+        await in_thread(reach, place)  # before the name is taken
         row = WorkspaceRow(
             id=id_,
             name=workspace.name,
