@@ -503,6 +503,19 @@ async def test_a_server_that_cannot_hold_workspaces_is_told(
     assert (rows("SELECT name FROM workspaces"), databases()) == ([], [])
 
 
+async def test_no_workspace_has_the_name_of_a_blank_database(host: Remembrancer) -> None:
+    """A newer schema drops the old blank ones, whatever customers are called."""
+    for name in ("blank", "blank-0030"):
+        created = await host.workspaces.create(ADMIN, name)
+        blank, old = f"{_BLANK}{migrate.newest()}", f"{_BLANK}0000"
+        rows(f'ALTER DATABASE "{blank}" RENAME TO "{old}"')
+        await host.workspaces.create(ADMIN, f"tenant-{name}")
+        assert rows(f"SELECT 1 FROM pg_database WHERE datname = '{old}'") == []
+        assert rows(f"SELECT 1 FROM pg_database WHERE datname = '{created.database}'") == [(1,)]
+        await host.workspaces.suspend(ADMIN, name)
+        await host.workspaces.drop(ADMIN, name, dry_run=False)
+
+
 def forget_blank() -> None:
     """Drop what the next creation copies, so that it is made again."""
     for (name,) in rows("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", _BLANK):

@@ -30,7 +30,8 @@ from remembrancer.settings import MAIN, Settings, WorkspaceServer
 P = ParamSpec("P")
 Result = TypeVar("Result")
 Connection = psycopg.Connection[TupleRow]
-_BLANK: Final = "remembrancer_blank_"
+_BLANK: Final = "remembrancer-blank-"
+"""No workspace has a database of such a name: theirs have no hyphens."""
 _EXISTS: Final = "SELECT FROM pg_database WHERE datname = %s"
 _END_CREATION: Final = """
 SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity
