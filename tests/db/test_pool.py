@@ -113,3 +113,20 @@ async def test_a_closed_database_is_not_followed_to_another_server(alone: Databa
 
 async def _process(connection: pool.AsyncConnection) -> int:
     return int((await connection.execute(text("SELECT pg_backend_pid()"))).scalar_one())
+
+
+async def test_a_database_that_moves_is_used_in_the_role_of_the_service(
+    alone: Database, database_url: str
+) -> None:
+    """Whoever logs in there: an owner who may move databases would pass row-level security."""
+
+    async def find() -> str:
+        return database_url  # of the owner
+
+    database = Database("postgresql://remembrancer_app@127.0.0.1:9/away", find=find)
+    try:
+        async with database.system() as connection:
+            user = (await connection.execute(text("SELECT current_user"))).scalar_one()
+        assert user == "remembrancer_app"
+    finally:
+        await database.close()

@@ -69,7 +69,9 @@ class Database:
             copy = new_pool(driver_url(replica_url), pool_size, self._slow, cap)
             self.replica = Replica(copy, self._location.pool)
         self._settings = SETTINGS
-        if {make_url(each).username for each in (url, replica_url or url)} != {APP_ROLE}:
+        logins = {make_url(each).username for each in (url, replica_url or url)}
+        # Where it may move to, the owner may log in.
+        if logins != {APP_ROLE} or find is not None:
             self._settings = {**SETTINGS, "role": APP_ROLE}
         self._is_closed = False
 
