@@ -595,6 +595,39 @@ async def test_whoever_comes_back_too_late_destroys_nothing(
             assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
 
 
+async def test_a_copy_that_begins_too_late_empties_nothing(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process slept longer than its hold before it began; others have moved the workspace."""
+    asleep, awake = asyncio.Event(), asyncio.Event()
+    begin = replication.begin
+
+    async def begin_late(copy: replication.Copy) -> None:
+        if not asleep.is_set():
+            asleep.set()
+            await awake.wait()
+        await begin(copy)
+
+    monkeypatch.setattr(replication, "begin", begin_late)
+    monkeypatch.setattr(holds, "RENEW_SECONDS", 1000.0)
+    await servers.workspaces.create(ADMIN, "tenant")
+    await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+    moving = servers.workspaces._moves._tasks["tenant"]
+    await asleep.wait()
+    rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
+    async with Remembrancer.open(settings=servers.settings.model_copy()) as other:
+        moved = await _moved(other, "tenant", "second")
+        async with other.host.use("tenant") as store:
+            await person(store, "Ada")
+            awake.set()
+            with pytest.raises(Conflict, match="by somebody else"):
+                await moving
+            assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
+        assert await _same(servers, moved)
+        undone = await other.workspaces.undo_move(ADMIN, "tenant")
+        assert undone.server == "main"
+
+
 class _Held:
     """Calls that wait in their first transaction."""
 

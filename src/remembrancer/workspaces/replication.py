@@ -34,6 +34,8 @@ LOCK_TRIES: Final = 20
 LOCK_TIMEOUT: Final = "500ms"
 """Writers wait behind a lock that waits for a long transaction."""
 
+_BY_OTHERS: Final = "was moved by somebody else meanwhile; look again"
+
 _FENCE: Final = """
 CREATE OR REPLACE FUNCTION app_moved() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -119,9 +121,14 @@ async def begin(copy: Copy) -> None:
                 " and restart it",
                 field="server",
             )
-        await _publish(source)
-        # What an earlier attempt, or the creation of the database, has left.
-        await target.execute(SQL("TRUNCATE {}").format(_names(await _tables(target))))
+        async with source.transaction():
+            # It locks the tables: nobody else begins or changes over before the target is empty.
+            await _publish(source)
+            fence = await _rows(source, "fence")
+            if fence or await _rows(target, "subscription", name=copy.name):
+                raise Conflict(_BY_OTHERS, field="workspace")
+            # What an earlier attempt, or the creation of the database, has left.
+            await target.execute(SQL("TRUNCATE {}").format(_names(await _tables(target))))
         await _create_slot(source, copy.name)
         await _subscribe(target, copy, copies=True)
 
@@ -194,7 +201,7 @@ async def change_over(copy: Copy, back: Copy | None = None) -> float:
     """
     async with _connected(copy.source) as source, _connected(copy.target) as target:
         if await _rows(source, "fence"):  # what follows back is in use
-            raise Conflict("was moved by somebody else meanwhile; look again", field="workspace")
+            raise Conflict(_BY_OTHERS, field="workspace")
         if back is not None:
             await _publish(target)
             await _unsubscribe(source, back.name)
