@@ -10,7 +10,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import psycopg
 import pytest
 from helpers import ADMIN, Api, audit_lines, person, rows
 from pydantic import SecretStr
+from sqlalchemy import make_url
 from test_workspaces import Gate, bearer, databases, forget_host, host, queue
 
 from remembrancer import AgentCreate, MemoryCreate, Remembrancer, as_actor
@@ -425,6 +426,47 @@ async def test_while_the_old_server_is_away_nothing_is_undone(
         await person(store, "Ada")
     confirmed = await servers.workspaces.confirm_move(ADMIN, "tenant")
     assert (confirmed.server, confirmed.move) == ("second", None)
+
+
+@pytest.mark.parametrize("is_moved", [False, True])
+async def test_a_server_that_is_away_at_the_end_lets_the_other_one_drop_its_log(
+    servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch, *, is_moved: bool
+) -> None:
+    """What it would have read is not kept until it is back; then the end goes on."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    away = second
+    end = servers.workspaces.undo_move
+    if is_moved:
+        await _moved(servers, "tenant", "second")
+        away, end = _address(servers, "main", "postgres"), servers.workspaces.confirm_move
+    else:
+        copied = asyncio.Event()
+
+        async def wait(_: replication.Copy) -> None:
+            copied.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(replication, "add_index", wait)
+        moving = await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
+        await copied.wait()
+        # That of a table which is still being copied.
+        slot = "SELECT pg_create_logical_replication_slot('pg_16400_sync_16385_7', 'pgoutput')"
+        _ask(_address(servers, "main", moving.database), slot)
+    connected = replication._connected
+
+    def is_away(url: str) -> AbstractAsyncContextManager[replication.Connection]:
+        if make_url(libpq_url(url)).set(database="") == make_url(libpq_url(away)).set(database=""):
+            raise DatabaseUnavailable("a server of the move does not answer") from OSError()
+        return connected(url)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replication, "_connected", is_away)
+        with pytest.raises(DatabaseUnavailable):
+            await end(ADMIN, "tenant")
+    here = second if is_moved else _address(servers, "main", "postgres")
+    assert _ask(here, "SELECT slot_name FROM pg_replication_slots") == []
+    assert await servers.workspaces.recover() == 1
+    assert (await servers.workspaces.get(ADMIN, "tenant")).move is None
 
 
 async def test_a_copy_that_differs_changes_nothing(

@@ -141,8 +141,14 @@ class Relocation(Generic[Store]):
 
     async def _end(self) -> None:
         """Drop the database that is not in use."""
+        away: DatabaseUnavailable | None = None
         for copy in (self._there, self._back):
-            await replication.end(copy)
+            try:
+                await replication.end(copy)
+            except DatabaseUnavailable as error:  # what can be ended is ended
+                away = error
+        if away is not None:
+            raise away
         for server, database in (
             (self._move.from_server, self._move.from_database),
             (self._move.to_server, self._move.to_database),

@@ -243,14 +243,20 @@ async def open_again(url: str) -> None:
 
 
 async def end(copy: Copy) -> None:
-    """End a copy as far as its databases are there."""
-    async with _if_there(copy.target) as target:
-        if target is not None:
-            await _unsubscribe(target, copy.name)
-    async with _if_there(copy.source) as source:
-        if source is not None:
-            await _drop_slot(source, copy.name)
-            await _drop_publication(source)
+    """End a copy as far as its databases are there.
+
+    A source keeps no log for a target that is away: it could be away for ever.
+    """
+    try:
+        async with _if_there(copy.target) as target:
+            if target is not None:
+                await _unsubscribe(target, copy.name)
+    finally:
+        async with _if_there(copy.source) as source:
+            if source is not None:
+                for (name,) in await _rows(source, "slots", name=copy.name):
+                    await _drop_slot(source, name)
+                await _drop_publication(source)
 
 
 @asynccontextmanager

@@ -7,6 +7,12 @@ SELECT FROM pg_subscription
 -- name: create_slot
 SELECT pg_create_logical_replication_slot(:name, 'pgoutput');
 
+-- The slot of a copy, and those of its tables that are not copied yet.
+-- name: slots
+SELECT slot_name FROM pg_replication_slots
+ WHERE database = current_database()
+   AND (slot_name = :name OR slot_name ~ '^pg_[0-9]+_sync_[0-9]+_[0-9]+$');
+
 -- name: drop_slot
 SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = :name;
 
