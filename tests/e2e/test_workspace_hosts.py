@@ -17,6 +17,8 @@ from remembrancer import Remembrancer, as_actor
 from remembrancer.backup import back_up, restore
 from remembrancer.errors import DatabaseUnavailable, Forbidden, WorkspaceUnavailable
 from remembrancer.settings import WorkspaceServer
+from remembrancer.workspaces import host as hosts
+from remembrancer.workspaces.databases import in_thread
 
 __all__ = ["host"]  # a fixture
 
@@ -217,6 +219,43 @@ async def test_a_silent_server_holds_up_nobody_twice(
     async with host.host.use("tenant-z") as store:
         ada = await person(store, "Ada")
         assert (await store.users.get(as_actor(ada), ada.id)).display_name == "Ada"
+
+
+async def test_a_silent_server_takes_no_thread_from_others(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of its workspaces wait to be migrated, created or counted."""
+    go_on = threading.Event()
+
+    def wait(*_: object) -> None:
+        go_on.wait(60)
+
+    for name in ("migrate", "is_usable_at"):
+        monkeypatch.setattr(hosts, name, wait)
+    server = WorkspaceServer(url=SecretStr("postgresql://remembrancer_app@127.0.0.1:9/postgres"))
+    monkeypatch.setitem(host.settings.workspaces.servers, "silent", server)
+    await forget_host(host)
+    rows(
+        "INSERT INTO workspaces (id, name, server, database, state, revision)"
+        " SELECT gen_random_uuid(), 'tenant-' || n, 'silent', 'tenant', 'active',"
+        " CASE n % 2 WHEN 0 THEN '0030' ELSE '9999' END FROM generate_series(1, 80) AS n"
+    )
+    try:
+        waiting = [asyncio.create_task(_use(host, f"tenant-{n}")) for n in range(1, 81)]
+        silent = host.host.servers["silent"]
+        waiting += [asyncio.create_task(in_thread(wait, silent)) for _ in range(40)]
+        await asyncio.sleep(0.2)
+        async with asyncio.timeout(5):
+            await asyncio.to_thread(wait.__name__.upper)  # as names of servers are looked up
+            await host.workspaces.create(ADMIN, "tenant-main")
+    finally:
+        go_on.set()
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def _use(host: Remembrancer, name: str) -> None:
+    async with host.host.use(name):
+        pass
 
 
 async def test_a_suspended_workspace_is_restored_while_others_are_served(

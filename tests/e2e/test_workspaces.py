@@ -28,6 +28,7 @@ from remembrancer import Remembrancer, Role, periodic
 from remembrancer.client import AsyncClient
 from remembrancer.db import migrate
 from remembrancer.db.cap import Cap
+from remembrancer.db.urls import liveness
 from remembrancer.errors import (
     Conflict,
     DatabaseSetupError,
@@ -43,7 +44,7 @@ from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import service as services
 from remembrancer.workspaces import turns
-from remembrancer.workspaces.databases import _BLANK, Server, size
+from remembrancer.workspaces.databases import _BLANK, Server, _connection, size
 from remembrancer.workspaces.schemas import (
     MoveState,
     NewWorkspace,
@@ -862,3 +863,11 @@ async def test_an_admin_of_the_host_manages_workspaces_in_the_pages(
     assert at not in await browser.get("/admin/keys")
     await browser.get(at, 403)
     await browser.client.aclose()
+
+
+def test_a_silent_server_does_not_hold_up_a_creation_for_ever(database_url: str) -> None:
+    """It is given up as it is elsewhere."""
+    with _connection(database_url) as connection:
+        seen = connection.info.get_parameters()
+    expected = {name: str(value) for name, value in liveness(database_url).items()}
+    assert expected.items() <= seen.items()

@@ -5,20 +5,22 @@ Functions with DDL block; use :func:`in_thread` in async code.
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Final, ParamSpec, TypeVar
+from functools import cache, partial
+from typing import Concatenate, Final, ParamSpec, TypeVar
 from uuid import UUID, uuid4
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow, class_row
 from psycopg.sql import SQL, Identifier
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from remembrancer.db.migrate import migrate, newest
-from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url
+from remembrancer.db.urls import APP_ROLE, driver_url, libpq_url, liveness
 from remembrancer.errors import (
     Conflict,
     DatabaseSetupError,
@@ -50,8 +52,9 @@ SELECT current_setting('server_version') AS version,
   FROM pg_roles WHERE rolname = current_user
 """
 _END_MS: Final = 10_000
+_MOST_THREADS: Final = 4
+"""Calls to one server at once; further ones wait."""
 _LOCK: Final = 6_148_914_692
-_CONNECT_SECONDS: Final = 30
 _AWAY: Final = ("08", "57P")
 """Classes of errors of a server that is away or on its way."""
 
@@ -131,9 +134,25 @@ def _url(secret: SecretStr) -> str:
     return driver_url(secret.get_secret_value())
 
 
-async def in_thread(function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
+@cache
+def threads_of(server: str) -> ThreadPoolExecutor:
+    """Return the threads for calls to a server, which may be silent.
+
+    The others are for all servers and for all other work: a driver looks up the names of hosts
+    there before it connects.
+    """
+    return ThreadPoolExecutor(_MOST_THREADS, f"server {server}")
+
+
+async def in_thread(
+    function: Callable[Concatenate[Server, P], Result],
+    server: Server,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> Result:
     """Call a function that blocks. Whoever is cancelled meanwhile ends after it, not before."""
-    call = asyncio.get_running_loop().run_in_executor(None, partial(function, *args, **kwargs))
+    called = partial(function, server, *args, **kwargs)
+    call = asyncio.get_running_loop().run_in_executor(threads_of(server.name), called)
     cancelled: asyncio.CancelledError | None = None
     while not call.done():
         try:
@@ -221,7 +240,7 @@ def _ensure_blank(server: Server, connection: Connection) -> str:
 
 
 def _connection(url: str) -> Connection:
-    return psycopg.connect(libpq_url(url), autocommit=True, connect_timeout=_CONNECT_SECONDS)
+    return psycopg.connect(make_conninfo(libpq_url(url), **liveness(url)), autocommit=True)
 
 
 @contextmanager

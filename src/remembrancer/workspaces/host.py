@@ -29,7 +29,7 @@ from remembrancer.paging import all_items
 from remembrancer.periodic import Periodic
 from remembrancer.settings import Settings, WorkspaceSettings
 from remembrancer.workspaces import repository
-from remembrancer.workspaces.databases import Servers
+from remembrancer.workspaces.databases import Servers, threads_of
 from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import WorkspaceState
 
@@ -226,7 +226,10 @@ class Host(Generic[Store]):
                     f"the workspace has the schema {row.revision} and cannot be migrated to"
                     f" {newest()}; `remembrancer workspaces migrate` says why"
                 ) from error
-        if not await asyncio.to_thread(is_usable_at, server.service_url(row.database)):
+        is_usable = asyncio.get_running_loop().run_in_executor(
+            threads_of(server.name), is_usable_at, server.service_url(row.database)
+        )
+        if not await is_usable:
             raise WorkspaceUnavailable(
                 f"the workspace has the schema {row.revision} of a newer version; upgrade this"
                 f" server, which has {newest()}"
@@ -243,7 +246,7 @@ class Host(Generic[Store]):
         server = self.servers[row.server]
         owner_url, url = server.owner_url_of(row.database), server.service_url(row.database)
         await asyncio.get_running_loop().run_in_executor(
-            executor, migrate, driver_url(owner_url), driver_url(url)
+            executor or threads_of(server.name), migrate, driver_url(owner_url), driver_url(url)
         )
         async with self._database.system() as connection:
             await repository.note_revision(connection, row.name, newest())

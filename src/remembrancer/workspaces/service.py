@@ -186,7 +186,7 @@ class Workspaces(Generic[Store]):
 
     async def _receipt(self, row: WorkspaceRow, *, dry_run: bool) -> DropReceipt:
         host = self._holds.host
-        bytes_ = await asyncio.to_thread(size, host.servers[row.server], row.database)
+        bytes_ = await in_thread(size, host.servers[row.server], row.database)
         counts = Counts(users=0, agents=0, memories=0, messages=0)
         if bytes_ and row.state != WorkspaceState.CREATING:  # nobody has used that one
             # Not its store, which may be none that opens: of another model or schema.
