@@ -55,6 +55,19 @@ async def test_whoever_has_a_dropped_workspace_open_never_gets_to_its_successor(
         assert [line.action for line in (await new.audit.list(ADMIN)).items] == ["key.create"]
 
 
+async def test_a_workspace_that_moves_to_an_unknown_server_is_unavailable(
+    host: Remembrancer,
+) -> None:
+    """This process has older settings: nothing is wrong with the request."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    async with host.host.use("tenant") as store:
+        rows("UPDATE workspaces SET server = 'elsewhere'")
+        rows(f'DROP DATABASE "{created.database}" WITH (FORCE)')
+        with pytest.raises(WorkspaceUnavailable, match="on a server that this process does not"):
+            await store.users.list(ADMIN)
+    rows("DELETE FROM workspaces")
+
+
 async def test_what_was_lent_is_looked_at_to_its_end(host: Remembrancer) -> None:
     """A long request notices a suspension, new limits and a drop, though others let go of it."""
     await host.workspaces.create(ADMIN, "tenant")

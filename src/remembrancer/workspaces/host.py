@@ -46,6 +46,7 @@ SILENT_SECONDS: Final = 1.0
 """Seconds after which a server that could not be reached counts as silent."""
 
 _DROPPED: Final = "the workspace was dropped"
+_ELSEWHERE: Final = "the workspace is on a server that this process does not know"
 
 Store = TypeVar("Store")
 OpenStore = Callable[[WorkspaceRow, str], AbstractAsyncContextManager[Store]]
@@ -118,11 +119,14 @@ class Host(Generic[Store]):
     async def address(self, opened: WorkspaceRow) -> str:
         """Return where a workspace that was opened is now.
 
-        Raises ``WorkspaceUnavailable`` if it was dropped, though another may have its name.
+        Raises ``WorkspaceUnavailable`` if it was dropped, though another may have its name, and if
+        it is on a server that the settings do not have.
         """
         with suppress(NotFound):
             row = await self.find(opened.name)
             if row.id == opened.id:
+                if row.server not in self.servers.names:
+                    raise WorkspaceUnavailable(_ELSEWHERE)
                 return self.servers[row.server].service_url(row.database)
         raise WorkspaceUnavailable(_DROPPED)
 
