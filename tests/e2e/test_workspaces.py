@@ -42,8 +42,8 @@ from remembrancer.errors import (
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.search.reembed import Reembedding
 from remembrancer.settings import WorkspaceServer
+from remembrancer.workspaces import repository, turns
 from remembrancer.workspaces import service as services
-from remembrancer.workspaces import turns
 from remembrancer.workspaces.databases import _BLANK, Server, _connection, size
 from remembrancer.workspaces.schemas import (
     MoveState,
@@ -537,6 +537,22 @@ async def test_what_a_server_refuses_is_told(host: Remembrancer, api: Api) -> No
     told = "the server main refuses: database"
     assert (answer.status_code, answer.json()["detail"][: len(told)]) == (503, told)
     await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
+
+
+async def test_a_hold_that_is_not_given_back_hides_no_answer(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends by itself; nobody else would know the secret of the first key."""
+
+    async def lose(*_: object) -> None:
+        raise DatabaseUnavailable("the database does not answer; try again later")
+
+    monkeypatch.setattr(repository, "release", lose)
+    created = await host.workspaces.create(ADMIN, "tenant")
+    assert created.secret.startswith("rmb_tenant.")
+    rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
+    with pytest.raises(Conflict, match="suspend it first"):
+        await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
 
 
 def test_a_connection_that_fails_is_told(database_url: str) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final, Generic, TypeVar
 from uuid import UUID, uuid4
 
@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from remembrancer import audit
 from remembrancer.access import Actor, Role
 from remembrancer.db.engine import Database
-from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError
+from remembrancer.errors import Conflict, Forbidden, NotFound, RemembrancerError, Unavailable
 from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER
 from remembrancer.periodic import Periodic
 from remembrancer.workspaces import repository
@@ -115,8 +115,10 @@ class Holds(Generic[Store]):
             yield
         finally:
             await renewing.stop()
-            async with self.database.system() as connection:
-                await repository.release(connection, name, holder)
+            # Else it ends by itself; what was done meanwhile is done.
+            with suppress(Unavailable):
+                async with self.database.system() as connection:
+                    await repository.release(connection, name, holder)
 
 
 class Recovery:
