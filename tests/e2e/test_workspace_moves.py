@@ -319,6 +319,34 @@ async def test_a_copy_that_is_stopped_early_leaves_nothing(
     assert rows("SELECT * FROM pg_replication_slots") == []
 
 
+async def test_whoever_waits_for_a_copy_that_others_stop_is_told(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Amid a look at it, while its parts go one by one."""
+    looking, look = asyncio.Event(), asyncio.Event()
+    progress = replication.progress
+
+    async def progress_late(copy: replication.Copy) -> replication.Progress:
+        looking.set()
+        await look.wait()
+        return await progress(copy)
+
+    monkeypatch.setattr(replication, "progress", progress_late)
+    gate = Gate(relocation.drop_database)
+    monkeypatch.setattr(relocation, "drop_database", gate)
+    await servers.workspaces.create(ADMIN, "tenant")
+    moving = asyncio.create_task(servers.workspaces.move(ADMIN, "tenant", "second"))
+    await looking.wait()
+    async with Remembrancer.open(settings=servers.settings.model_copy()) as other:
+        undoing = asyncio.create_task(other.workspaces.undo_move(ADMIN, "tenant"))
+        await asyncio.to_thread(gate.called.wait)
+        look.set()
+        with pytest.raises(Conflict, match="by somebody else"):
+            await moving
+        gate.open.set()
+        assert (await undoing).move is None
+
+
 @pytest.mark.parametrize("process", ["this", "another"])
 async def test_a_workspace_that_is_copied_is_managed_as_before(
     servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch, process: str

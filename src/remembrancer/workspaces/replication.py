@@ -134,10 +134,13 @@ async def begin(copy: Copy) -> None:
 
 
 async def progress(copy: Copy) -> Progress:
-    """Return how far a copy is; raise ``Conflict`` if it fails again and again."""
+    """Return how far a copy is; raise ``Conflict`` if it is none, or fails again and again."""
     async with _connected(copy.source) as source, _connected(copy.target) as target:
         [(total,)] = await _rows(source, "size", publication=PUBLICATION)
-        [(is_complete, done, fails)] = await _rows(target, "progress", name=copy.name)
+        found = await _rows(target, "progress", name=copy.name)
+    if total is None or not found:
+        raise Conflict("is being changed by somebody else; try again", field="workspace")
+    [(is_complete, done, fails)] = found
     if fails:
         raise Conflict(
             "does not get the copy; see its log, then move again, or undo it", field="server"
