@@ -28,6 +28,7 @@ from remembrancer.backup import back_up, catalogue, restore
 from remembrancer.context.schemas import ContextQuery
 from remembrancer.db import location
 from remembrancer.db.embedded import EmbeddedPostgres
+from remembrancer.db.embedded import server as embedded
 from remembrancer.db.engine import Database
 from remembrancer.db.retries import retries_deadlock
 from remembrancer.db.urls import libpq_url, service_url
@@ -281,6 +282,27 @@ async def test_what_cannot_be_moved_says_why(servers: Remembrancer, tmp_path: Pa
     undone = await workspaces.undo_move(ADMIN, "tenant")
     assert (undone.server, undone.move, undone.state) == ("main", None, "suspended")
     assert (await workspaces.resume(ADMIN, "tenant")).state == "active"
+
+
+async def test_a_server_that_could_not_be_left_again_gets_no_copy(
+    servers: Remembrancer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told at the start, and not when hours of copying are over."""
+    monkeypatch.setitem(embedded.SETTINGS, "wal_level", "replica")
+    with EmbeddedPostgres(tmp_path, shared_buffers="32MB") as server:
+        url = await asyncio.to_thread(server.start)
+        third = WorkspaceServer(url=SecretStr(service_url(url)), owner_url=SecretStr(url))
+        monkeypatch.setitem(servers.settings.workspaces.servers, "third", third)
+        await forget_host(servers)
+        await servers.workspaces.create(ADMIN, "tenant")
+        with pytest.raises(Conflict, match="it has wal_level = replica"):
+            await servers.workspaces.move(ADMIN, "tenant", "third")
+        assert rows("SELECT * FROM pg_replication_slots") == []
+        assert (await servers.workspaces.undo_move(ADMIN, "tenant")).move is None
+        await servers.workspaces.create(ADMIN, "tenant-3", server="third")
+        with pytest.raises(Conflict, match="the other one has wal_level = replica"):
+            await servers.workspaces.move(ADMIN, "tenant-3", "second")
+        assert (await servers.workspaces.undo_move(ADMIN, "tenant-3")).move is None
 
 
 async def test_a_copy_can_be_stopped(servers: Remembrancer, second: str) -> None:

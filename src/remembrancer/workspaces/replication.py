@@ -1,8 +1,8 @@
 """A database that is copied to another server while it is used, and the moment it changes over.
 
 All of it acts as the owners of the servers. They must be superusers, or may replicate, pass
-row-level security and create subscriptions. The server that gets a copy must be able to connect to
-the other one at its address for the owner, and that one must have ``wal_level = logical``.
+row-level security and create subscriptions. Both have ``wal_level = logical``, and each must be
+able to connect to the other one at its address for the owner.
 """
 
 import asyncio
@@ -114,13 +114,14 @@ async def begin(copy: Copy) -> None:
         if await _rows(target, "subscription", name=copy.name):
             await _point(target, copy)
             return
-        [(level,)] = await (await source.execute("SHOW wal_level")).fetchall()
-        if level != "logical":
-            raise Conflict(
-                f"cannot be copied to: the other one has wal_level = {level}. Set it to logical"
-                " and restart it",
-                field="server",
-            )
+        for side, which in ((source, "the other one"), (target, "it")):  # where it may go back to
+            [(level,)] = await (await side.execute("SHOW wal_level")).fetchall()
+            if level != "logical":
+                raise Conflict(
+                    f"cannot be copied to: {which} has wal_level = {level}. Set it to logical and"
+                    " restart that server",
+                    field="server",
+                )
         async with source.transaction():
             # It locks the tables: nobody else begins or changes over before the target is empty.
             await _publish(source)
