@@ -10,7 +10,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.db.embedded import server as embedded
 from remembrancer.db.engine import Database
 from remembrancer.db.retries import retries_deadlock
+from remembrancer.db.sql import Statement, numbered
 from remembrancer.db.urls import libpq_url, service_url
 from remembrancer.errors import (
     Conflict,
@@ -612,6 +613,31 @@ async def test_a_change_in_the_middle_of_a_move_is_repeated_on_the_new_server(
         await change()
         assert tried[0] != tried[1]
         assert (await store.users.get(as_actor(user), user.id)).display_name == "Ada L."
+
+
+async def test_an_owner_who_serves_reads_nothing_from_what_was_left(
+    servers: Remembrancer,
+) -> None:
+    """One login for all passes what privileges refuse; the old server lags, and is dropped."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    old = _address(servers, "main", created.database)
+
+    async def find() -> str:
+        place = await servers.workspaces.get(ADMIN, "tenant")
+        return _address(servers, place.server, place.database)
+
+    both = [Database(old, find=find) for _ in range(2)]
+    try:
+        for database in both:
+            await database.ping()
+        moved = await _moved(servers, "tenant", "second")
+        await both[0].ping()
+        with suppress(WorkspaceMoved):
+            await both[1].one_round_trip(ADMIN, Statement(numbered("SELECT 1"), {}))
+        assert all(f"/{moved.database}?" in database.url for database in both)
+    finally:
+        for database in both:
+            await database.close()
 
 
 async def test_a_look_whose_database_is_dropped_meanwhile_is_repeated_too(

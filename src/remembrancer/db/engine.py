@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -31,6 +32,7 @@ T = TypeVar("T")
 
 _BEGIN = NumberedSql("BEGIN", ())
 _ROLLBACK = NumberedSql("ROLLBACK", ())
+_SERVE = NumberedSql(f"SELECT set_config('role', '{APP_ROLE}', true)", ())
 _COMMIT = text("COMMIT")
 _ACT_AS = "SELECT app_act_as(:user_id, :role) AS user_id"
 _ACT_BY_KEY = (
@@ -69,9 +71,9 @@ class Database:
             copy = new_pool(driver_url(replica_url), pool_size, self._slow, cap)
             self.replica = Replica(copy, self._location.pool)
         self._settings = SETTINGS
-        logins = {make_url(each).username for each in (url, replica_url or url)}
+        self._is_service = {_login(each) for each in (url, replica_url or url)} == {APP_ROLE}
         # Where it may move to, the owner may log in.
-        if logins != {APP_ROLE} or find is not None:
+        if not self._is_service or find is not None:
             self._settings = {**SETTINGS, "role": APP_ROLE}
         self._is_closed = False
 
@@ -79,6 +81,15 @@ class Database:
     def url(self) -> str:
         """The address of the database now."""
         return self._location.url
+
+    @property
+    def _first(self) -> list[Statement]:
+        """What begins a transaction where an owner logs in.
+
+        What says who acts is forbidden to the service in a database that was left, not to them.
+        """
+        is_service = self._is_service and _login(self.url) == APP_ROLE
+        return [] if is_service else [Statement(_SERVE, {})]
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[tuple[AsyncConnection, Actor]]:
@@ -215,7 +226,7 @@ class Database:
         try:
             async with pool.lend() as lent:
                 with pool.connection(lent) as connection:
-                    begin, end = [Statement(_BEGIN, {})], Trip()
+                    begin, end = [Statement(_BEGIN, {}), *self._first], Trip()
                     while True:
                         trip = Trip(end)
                         planned = plan(user_id, trip)
@@ -225,7 +236,7 @@ class Database:
                         *_, [(survivor, *_)] = await trip.send(connection, *begin, act_as)
                         if survivor == user_id or not trip:
                             break
-                        begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {})]
+                        begin = [Statement(_ROLLBACK, {}), Statement(_BEGIN, {}), *self._first]
                         user_id = survivor
                     _note(check)
                     is_open = True
@@ -270,9 +281,9 @@ class Database:
                 act_as = _act_as(actor.user_id, role, actor.key_check, settings)
                 # A pipeline is one transaction, so the settings end with it, without BEGIN or
                 # COMMIT.
-                [[(user_id, *_)], *answers] = await pipelined(
-                    lent.driver, [act_as, *statements], settings
-                )
+                first = self._first
+                answers = await pipelined(lent.driver, [*first, act_as, *statements], settings)
+                [[(user_id, *_)], *answers] = answers[len(first) :]
         except (psycopg.Error, DBAPIError) as error:
             translated = translate(error)
             if isinstance(translated, errors.WorkspaceMoved) or (
@@ -328,6 +339,11 @@ class Database:
     def _check_open(self) -> None:
         if self._is_closed:
             raise errors.Unavailable("the store is closed; open it again")
+
+
+@lru_cache
+def _login(url: str) -> str | None:
+    return make_url(url).username
 
 
 def _nothing(*_: object) -> None:
