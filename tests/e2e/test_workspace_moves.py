@@ -540,6 +540,26 @@ async def test_a_copy_that_differs_changes_nothing(
         await person(store, "Ada")
 
 
+@pytest.mark.parametrize("reason", ["2F003", "XX000"])
+async def test_a_move_that_a_server_refuses_at_the_end_can_be_undone(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """The old server may not follow without a password, say. Whoever waits is told."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    execute = psycopg.AsyncConnection.execute
+
+    async def refuse(self: Any, query: Any, *args: Any, **options: Any) -> Any:
+        if "_back_" in str(query) and "CREATE SUBSCRIPTION" in str(query):
+            query = f"DO $$ BEGIN RAISE SQLSTATE '{reason}'; END $$"
+        return await execute(self, query, *args, **options)
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "execute", refuse)
+    with pytest.raises(Conflict, match=f"a server refuses .{reason}.; see its log"):
+        await servers.workspaces.move(ADMIN, "tenant", "second")
+    undone = await servers.workspaces.undo_move(ADMIN, "tenant")
+    assert (undone.database, undone.move) == (created.database, None)
+
+
 def databases_of(url: str) -> list[str]:
     return [
         name for (name,) in _ask(url, "SELECT datname FROM pg_database WHERE datname ~ '_tenant_'")

@@ -34,6 +34,8 @@ LOCK_TRIES: Final = 20
 LOCK_TIMEOUT: Final = "500ms"
 """Writers wait behind a lock that waits for a long transaction."""
 
+_AWAY: Final = ("08", "53", "57")
+"""Classes of errors of a server that is away, on its way or full."""
 _BY_OTHERS: Final = "was moved by somebody else meanwhile; look again"
 
 _FENCE: Final = """
@@ -104,8 +106,13 @@ async def _connected(url: str) -> AsyncIterator[Connection]:
         raise Conflict(
             "is still busy with an earlier attempt; try again", field="server"
         ) from error
-    except psycopg.OperationalError as error:
-        raise DatabaseUnavailable("a server of the move does not answer") from error
+    except psycopg.Error as error:
+        if error.sqlstate is None or error.sqlstate.startswith(_AWAY):
+            raise DatabaseUnavailable("a server of the move does not answer") from error
+        raise Conflict(  # without its text, which may quote a row or a password
+            f"cannot be moved now: a server refuses ({error.sqlstate}); see its log",
+            field="workspace",
+        ) from error
 
 
 async def begin(copy: Copy) -> None:
