@@ -560,6 +560,32 @@ async def test_a_move_that_a_server_refuses_at_the_end_can_be_undone(
     assert (undone.database, undone.move) == (created.database, None)
 
 
+async def test_a_move_is_ended_whatever_language_a_server_speaks(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its database was never made: that is known without the words of an error."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise Conflict("does not let its owner create databases", field="server")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(relocation, "create_database", refuse)
+        with pytest.raises(Conflict, match="does not let"):
+            await servers.workspaces.move(ADMIN, "tenant", "second")
+    connect = psycopg.AsyncConnection.connect
+
+    async def connect_in_german(*args: Any, **options: Any) -> Any:
+        try:
+            return await connect(*args, **options)
+        except psycopg.OperationalError as error:
+            raise type(error)(str(error).replace("does not exist", "existiert nicht")) from None
+
+    monkeypatch.setattr(psycopg.AsyncConnection, "connect", connect_in_german)
+    undone = await servers.workspaces.undo_move(ADMIN, "tenant")
+    assert (undone.database, undone.move) == (created.database, None)
+
+
 def databases_of(url: str) -> list[str]:
     return [
         name for (name,) in _ask(url, "SELECT datname FROM pg_database WHERE datname ~ '_tenant_'")

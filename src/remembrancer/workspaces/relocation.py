@@ -36,10 +36,12 @@ class Relocation(Generic[Store]):
         self._row = row
         self._move: WorkspaceMove = row.way
         servers = host.servers
-        old = servers[self._move.from_server].owner_url_of(self._move.from_database)
-        new = servers[self._move.to_server].owner_url_of(self._move.to_database)
-        self._there = Copy(f"remembrancer_there_{row.id.hex}", old, new)
-        self._back = Copy(f"remembrancer_back_{row.id.hex}", new, old)
+        from_, to = servers[self._move.from_server], servers[self._move.to_server]
+        old = from_.owner_url_of(self._move.from_database)
+        new = to.owner_url_of(self._move.to_database)
+        there, back = f"remembrancer_there_{row.id.hex}", f"remembrancer_back_{row.id.hex}"
+        self._there = Copy(there, old, new, from_.owner_url, to.owner_url)
+        self._back = Copy(back, new, old, to.owner_url, from_.owner_url)
 
     async def run(self) -> None:
         """Copy the workspace and change over."""

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Composed, Identifier, Literal
+from sqlalchemy import make_url
 
 from remembrancer.backup import catalogue
 from remembrancer.backup.catalogue import Table
@@ -58,11 +59,17 @@ SELECT count(*), coalesce(sum(hashtextextended(CAST(t AS text), 0)::numeric), 0)
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A database that follows another one, by logical replication under one name."""
+    """A database that follows another one, by logical replication under one name.
+
+    ``source_server`` and ``target_server`` are addresses of other databases beside them, which are
+    always there.
+    """
 
     name: str
     source: str
     target: str
+    source_server: str
+    target_server: str
 
 
 class Progress(NamedTuple):
@@ -259,11 +266,11 @@ async def end(copy: Copy) -> None:
     A source keeps no log for a target that is away: it could be away for ever.
     """
     try:
-        async with _if_there(copy.target) as target:
+        async with _if_there(copy.target, copy.target_server) as target:
             if target is not None:
                 await _unsubscribe(target, copy.name)
     finally:
-        async with _if_there(copy.source) as source:
+        async with _if_there(copy.source, copy.source_server) as source:
             if source is not None:
                 for (name,) in await _rows(source, "slots", name=copy.name):
                     await _drop_slot(source, name)
@@ -271,14 +278,16 @@ async def end(copy: Copy) -> None:
 
 
 @asynccontextmanager
-async def _if_there(url: str) -> AsyncIterator[Connection | None]:
-    try:
-        async with _connected(url) as connection:
-            yield connection
-    except DatabaseUnavailable as error:
-        if "does not exist" not in str(error.__cause__):
-            raise
+async def _if_there(url: str, server: str) -> AsyncIterator[Connection | None]:
+    """Yield a connection to a database, null if there is none."""
+    # A failed connection has no code, and its text is in the language of the server.
+    async with _connected(server) as beside:
+        is_there = await _rows(beside, "database", name=make_url(url).database)
+    if not is_there:
         yield None
+        return
+    async with _connected(url) as connection:
+        yield connection
 
 
 @asynccontextmanager

@@ -1,5 +1,8 @@
 -- Logical replication of a workspace to another server.
 
+-- name: database
+SELECT FROM pg_database WHERE datname = :name;
+
 -- name: subscription
 SELECT FROM pg_subscription
  WHERE subname = :name AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database());
