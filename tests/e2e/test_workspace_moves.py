@@ -560,6 +560,26 @@ async def test_a_move_that_a_server_refuses_at_the_end_can_be_undone(
     assert (undone.database, undone.move) == (created.database, None)
 
 
+async def test_a_copy_that_cannot_begin_keeps_no_log(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would read it, and it would grow until the disk is full."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    execute = psycopg.AsyncConnection.execute
+
+    async def refuse(self: Any, query: Any, *args: Any, **options: Any) -> Any:
+        if "CREATE SUBSCRIPTION" in str(query):
+            query = "DO $$ BEGIN RAISE SQLSTATE '08006'; END $$"
+        return await execute(self, query, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(psycopg.AsyncConnection, "execute", refuse)
+        with pytest.raises(Conflict, match="cannot reach the other server"):
+            await servers.workspaces.move(ADMIN, "tenant", "second")
+    assert rows("SELECT slot_name FROM pg_replication_slots") == []
+    assert (await _moved(servers, "tenant", "second")).server == "second"
+
+
 async def test_a_move_is_ended_whatever_language_a_server_speaks(
     servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

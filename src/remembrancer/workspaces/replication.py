@@ -145,7 +145,14 @@ async def begin(copy: Copy) -> None:
             # What an earlier attempt, or the creation of the database, has left.
             await target.execute(SQL("TRUNCATE {}").format(_names(await _tables(target))))
         await _create_slot(source, copy.name)
-        await _subscribe(target, copy, copies=True)
+        try:
+            await _subscribe(target, copy, copies=True)
+        except (psycopg.Error, Conflict):
+            # The source would keep its log for it. Whether a lost connection has done it, and reads
+            # it, nobody knows.
+            if not target.closed:
+                await _drop_slot(source, copy.name)
+            raise
 
 
 async def progress(copy: Copy) -> Progress:
