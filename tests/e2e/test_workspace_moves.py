@@ -580,6 +580,29 @@ async def test_a_copy_that_cannot_begin_keeps_no_log(
     assert (await _moved(servers, "tenant", "second")).server == "second"
 
 
+async def test_a_change_over_that_fails_keeps_no_log(
+    servers: Remembrancer, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new server would keep all that is copied until somebody tries again."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    execute = psycopg.AsyncConnection.execute
+
+    async def refuse(self: Any, query: Any, *args: Any, **options: Any) -> Any:
+        if "app_moved" in str(query):
+            query = "DO $$ BEGIN RAISE SQLSTATE 'XX000'; END $$"
+        return await execute(self, query, *args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(psycopg.AsyncConnection, "execute", refuse)
+        with pytest.raises(Conflict, match="a server refuses"):
+            await servers.workspaces.move(ADMIN, "tenant", "second")
+    stayed = await servers.workspaces.get(ADMIN, "tenant")
+    assert stayed.move is not None
+    assert (stayed.server, stayed.move.state) == ("main", MoveState.COPYING)
+    assert _ask(second, "SELECT slot_name FROM pg_replication_slots") == []
+    assert (await _moved(servers, "tenant", "second")).server == "second"
+
+
 async def test_a_move_is_ended_whatever_language_a_server_speaks(
     servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

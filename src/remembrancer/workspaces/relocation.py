@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Final, Generic, TypeVar
 from uuid import UUID
 
@@ -116,6 +117,9 @@ class Relocation(Generic[Store]):
                 began = await replication.change_over(self._there, self._back)
             except (Conflict, DatabaseUnavailable):
                 await self._take_back(MoveState.COPYING, self._there)
+                if self._move.state == MoveState.COPYING:
+                    with suppress(Conflict, DatabaseUnavailable):
+                        await replication.end(self._back)  # else the target keeps its log for it
                 raise
             pause_ms = round(1000 * (time.monotonic() - began))
         # From the fence on there is only one way.
