@@ -497,7 +497,7 @@ async def test_a_server_that_is_away_at_the_end_lets_the_other_one_drop_its_log(
             copied.set()
             await asyncio.Event().wait()
 
-        monkeypatch.setattr(replication, "add_index", wait)
+        monkeypatch.setattr(replication, "make_ready", wait)
         moving = await servers.workspaces.move(ADMIN, "tenant", "second", wait_seconds=0)
         await copied.wait()
         # That of a table which is still being copied.
@@ -646,6 +646,17 @@ async def test_every_table_can_be_followed(servers: Remembrancer) -> None:
         )
         == []
     )
+
+
+async def test_a_workspace_comes_with_what_its_plans_are_made_from(servers: Remembrancer) -> None:
+    """Nobody waits until the new server looks at it by itself."""
+    await servers.workspaces.create(ADMIN, "tenant")
+    async with servers.host.use("tenant") as store:
+        await store.remember("Ada drinks tea.", user=await person(store, "Ada"))
+    moved = await _moved(servers, "tenant", "second")
+    new = _address(servers, "second", moved.database)
+    counted = _ask(new, "SELECT reltuples FROM pg_class WHERE relname IN ('users', 'memories')")
+    assert counted == [(1,), (1,)]
 
 
 async def test_over_rest(servers: Remembrancer, api: Api) -> None:

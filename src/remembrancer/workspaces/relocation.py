@@ -49,7 +49,7 @@ class Relocation(Generic[Store]):
         await self.go_on()
         if self._move.state == MoveState.COPYING:
             await self._copy()
-            await replication.add_index(self._there)
+            await replication.make_ready(self._there)
             rows = await replication.compare(self._there)
             await self._note(MoveState.SWITCHING, rows=rows)
             await self._switch()

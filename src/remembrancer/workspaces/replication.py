@@ -170,10 +170,14 @@ async def progress(copy: Copy) -> Progress:
     return Progress(total if is_complete else min(done, total), total, is_complete)
 
 
-async def add_index(copy: Copy) -> None:
-    """Make the index that a store gets when it is first opened, while nobody waits for it."""
+async def make_ready(copy: Copy) -> None:
+    """Make the index that a store gets when it is first opened, while nobody waits for it.
+
+    And count the rows: plans that know of none would be slow until the server counts by itself.
+    """
     async with _connected(copy.target) as target:
         await _rows(target, "add_index")
+        await target.execute(SQL("ANALYZE {}").format(_names(await _tables(target))))
 
 
 async def compare(copy: Copy) -> int:
