@@ -7,6 +7,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
@@ -45,6 +46,7 @@ from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import repository, turns
 from remembrancer.workspaces import service as services
 from remembrancer.workspaces.databases import _BLANK, Server, _connection, size
+from remembrancer.workspaces.rows import WorkspaceRow
 from remembrancer.workspaces.schemas import (
     MoveState,
     NewWorkspace,
@@ -553,6 +555,34 @@ async def test_a_hold_that_is_not_given_back_hides_no_answer(
     rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
     with pytest.raises(Conflict, match="suspend it first"):
         await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
+
+
+async def test_migrations_that_are_cancelled_hold_up_no_request(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs in another process ends there, while this one answers."""
+    for number in range(2):
+        await host.workspaces.create(ADMIN, f"tenant-{number}")
+    rows("UPDATE workspaces SET revision = '0030'")
+    begun = asyncio.Event()
+
+    async def migrate(row: WorkspaceRow, executor: Executor | None = None) -> WorkspaceRow:
+        if executor is not None:
+            executor.submit(time.sleep, 3)
+            begun.set()
+            await asyncio.Event().wait()
+        return row
+
+    monkeypatch.setattr(host.host, "migrate", migrate)
+    migrating = asyncio.create_task(host.workspaces.migrate(ADMIN))
+    await begun.wait()
+    await asyncio.sleep(1)  # until the process is there
+    migrating.cancel()
+    began = time.monotonic()
+    await asyncio.wait([migrating], timeout=0.05)
+    assert time.monotonic() - began < 0.5
+    await asyncio.wait([migrating])
+    assert migrating.cancelled()
 
 
 def test_a_connection_that_fails_is_told(database_url: str) -> None:

@@ -75,8 +75,12 @@ class WorkspaceMigrations(Generic[Store]):
             await bring(first)
         if rows and results[0].reason is None:
             processes = min(at_once, len(rows) - 1) or 1
-            with ProcessPoolExecutor(processes, get_context("spawn")) as executor:
+            executor = ProcessPoolExecutor(processes, get_context("spawn"))
+            try:
                 await asyncio.gather(*(bring(row, executor) for row in rows[1:]))
+            finally:
+                # It waits for its processes.
+                await asyncio.to_thread(executor.shutdown, cancel_futures=True)
         results.sort(key=lambda result: result.name)
         complete = len(results) == len(rows) and all(each.reason is None for each in results)
         return MigrationReport(items=results, revision=newest(), is_complete=complete)
