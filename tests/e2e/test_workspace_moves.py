@@ -846,6 +846,30 @@ async def test_a_copy_that_begins_too_late_empties_nothing(
         assert undone.server == "main"
 
 
+async def test_whoever_has_lost_its_hold_opens_no_old_server_again(
+    servers: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others may have gone back, and moved the workspace again, while a process slept."""
+    created = await servers.workspaces.create(ADMIN, "tenant")
+    await _moved(servers, "tenant", "second")
+    change = replication.change_over
+
+    async def change_over(copy: replication.Copy, back: replication.Copy | None = None) -> float:
+        began = await change(copy, back)
+        rows("UPDATE workspaces SET holder = gen_random_uuid()")
+        return began
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replication, "change_over", change_over)
+        with pytest.raises(Conflict, match="by somebody else"):
+            await servers.workspaces.undo_move(ADMIN, "tenant")
+    assert await replication.is_fenced(_address(servers, "main", created.database))
+    rows("UPDATE workspaces SET held_until = now() - interval '1 second'")
+    assert await servers.workspaces.recover() == 1
+    undone = await servers.workspaces.get(ADMIN, "tenant")
+    assert (undone.database, undone.move) == (created.database, None)
+
+
 class _Held:
     """Calls that wait in their first transaction."""
 

@@ -136,6 +136,7 @@ class Relocation(Generic[Store]):
             except (Conflict, DatabaseUnavailable):
                 await self._take_back(MoveState.MOVED, self._back)
                 raise
+        await self._note(MoveState.RETURNING)  # whoever has lost the hold ends here
         await replication.open_again(self._there.source)
         await self._note(MoveState.ENDING, (self._move.from_server, self._move.from_database))
         await self._end()
