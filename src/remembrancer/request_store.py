@@ -4,6 +4,8 @@ import logging
 from contextlib import AsyncExitStack
 from typing import Final
 
+import psycopg
+from sqlalchemy.exc import DBAPIError
 from starlette.types import Scope
 
 from remembrancer.access import REFUSED_KEY
@@ -71,9 +73,11 @@ async def _take(scope: Scope, workspace: str, refusal: str) -> Remembrancer:
         )
     except NotFound:
         raise Unauthenticated(refusal) from None
-    except (RemembrancerError, ConfigurationError) as error:
+    except (RemembrancerError, ConfigurationError, DBAPIError, psycopg.Error) as error:
         # What the driver says may quote data.
-        is_ours = isinstance(error, RemembrancerError) or error.__cause__ is None
+        is_ours = isinstance(error, RemembrancerError) or (
+            isinstance(error, ConfigurationError) and error.__cause__ is None
+        )
         reason = str(error) if is_ours else type(error).__name__
         log.warning("the workspace %.40s cannot be used: %s", workspace, reason)
         raise WorkspaceUnavailable(_UNUSABLE) from None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from helpers import ADMIN, Api, person, rows
 from pydantic import SecretStr
@@ -15,6 +16,7 @@ from test_workspaces import bearer, forget_host, host
 
 from remembrancer import Remembrancer, as_actor
 from remembrancer.backup import back_up, restore
+from remembrancer.db.urls import libpq_url
 from remembrancer.errors import DatabaseUnavailable, Forbidden, WorkspaceUnavailable
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import host as hosts
@@ -66,6 +68,19 @@ async def test_a_workspace_that_moves_to_an_unknown_server_is_unavailable(
         with pytest.raises(WorkspaceUnavailable, match="on a server that this process does not"):
             await store.users.list(ADMIN)
     rows("DELETE FROM workspaces")
+
+
+async def test_a_workspace_whose_database_is_broken_is_unavailable(
+    host: Remembrancer, api: Api
+) -> None:
+    """To whoever asks, without a reason."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    await forget_host(host)
+    url = host.host.servers[created.server].owner_url_of(created.database)
+    with psycopg.connect(libpq_url(url), autocommit=True) as connection:
+        connection.execute("DROP TABLE embedding_model")
+    answer = await api.client.get("/api/users", headers=bearer(created.secret))
+    assert (answer.status_code, "embedding_model" in answer.text) == (503, False)
 
 
 async def test_what_was_lent_is_looked_at_to_its_end(host: Remembrancer) -> None:
