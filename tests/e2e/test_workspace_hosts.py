@@ -20,6 +20,7 @@ from remembrancer.db.urls import libpq_url
 from remembrancer.errors import DatabaseUnavailable, Forbidden, WorkspaceUnavailable
 from remembrancer.settings import WorkspaceServer
 from remembrancer.workspaces import host as hosts
+from remembrancer.workspaces import repository
 from remembrancer.workspaces.databases import in_thread
 
 __all__ = ["host"]  # a fixture
@@ -129,6 +130,26 @@ async def test_turns_and_strangers_are_no_use_of_a_workspace(host: Remembrancer,
     assert rows("SELECT used_at FROM workspaces") == [(None,)]
     assert (await api.client.get("/api/users", headers=bearer(created.secret))).status_code == 200
     await host.host._follow()
+    assert rows("SELECT used_at IS NULL FROM workspaces") == [(False,)]
+
+
+async def test_a_use_that_cannot_be_noted_now_is_noted_later(
+    host: Remembrancer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else its background jobs would wait for the next round."""
+    await host.workspaces.create(ADMIN, "tenant")
+    await host.host._follow()
+    rows("UPDATE workspaces SET used_at = NULL")
+
+    async def lose(*_: object) -> None:
+        raise DatabaseUnavailable("the database does not answer; try again later")
+
+    async with host.host.use("tenant"):
+        with monkeypatch.context() as patched:
+            patched.setattr(repository, "note_uses", lose)
+            with pytest.raises(DatabaseUnavailable):
+                await host.host._follow()
+        await host.host._follow()
     assert rows("SELECT used_at IS NULL FROM workspaces") == [(False,)]
 
 

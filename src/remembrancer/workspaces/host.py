@@ -263,10 +263,14 @@ class Host(Generic[Store]):
         if not living and not used:
             return
         names = sorted({opened.row.name for opened in living})
-        async with self._database.system() as connection:
-            if used:
-                await repository.note_uses(connection, used)
-            rows = {row.name: row for row in await repository.with_names(connection, names)}
+        try:
+            async with self._database.system() as connection:
+                if used:
+                    await repository.note_uses(connection, used)
+                rows = {row.name: row for row in await repository.with_names(connection, names)}
+        except BaseException:
+            self._used |= used
+            raise
         for opened in living:
             self._compare(opened, rows.get(opened.row.name))
 
