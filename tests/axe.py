@@ -22,6 +22,7 @@ def serve_axe(app: FastAPI) -> None:
 
 async def findings(page: Page) -> list[str]:
     """What axe finds serious or critical."""
+    await page.wait_for_load_state()
     if not await page.evaluate("() => 'axe' in window"):
         await page.add_script_tag(url=PATH)
     found: Any = await page.evaluate("() => axe.run({resultTypes: ['violations']})")

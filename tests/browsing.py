@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 from pages import secret_of
-from playwright.async_api import Browser, ConsoleMessage, Page
+from playwright.async_api import Browser, ConsoleMessage, Page, expect
 
 from remembrancer import Remembrancer, User
 
@@ -23,7 +23,9 @@ SHOTS = Path(
 )
 
 ENOUGH: Final = 60.0
-"""Seconds in which a browser opens and closes a page."""
+"""Seconds in which a browser opens and closes a page, and in which a page does what it is to do."""
+
+expect.set_options(timeout=1000 * ENOUGH)
 
 
 def chromium() -> str:
@@ -79,6 +81,8 @@ class Site:
             await page.get_by_label("API key").fill(secret)
             await page.get_by_role("button", name="Sign in").click()
             await page.get_by_role("button", name="Sign out").wait_for()
+            # Before its scripts have run, a page does nothing for a key.
+            await page.wait_for_load_state()
             yield page
 
     @asynccontextmanager
@@ -90,7 +94,7 @@ class Site:
             made = await self.browser.new_context(
                 base_url=self.address, reduced_motion="reduce", **{"locale": "en-GB", **context}
             )
-            made.set_default_timeout(15_000)
+            made.set_default_timeout(1000 * ENOUGH)
             page = await made.new_page()
         self.watch.over(page)
         try:

@@ -50,7 +50,7 @@ async def _launched(path: str) -> AsyncIterator[Browser]:
     before = set(psutil.Process().children())
     playwright = await async_playwright().start()
     own = set(psutil.Process().children()) - before
-    yield await playwright.chromium.launch(executable_path=path, args=arguments)
+    yield await playwright.chromium.launch(executable_path=path, args=arguments, timeout=180_000)
     try:
         async with asyncio.timeout(ENOUGH):
             await playwright.stop()  # ends its browsers

@@ -87,6 +87,7 @@ async def test_an_owner_picks_a_fellow_by_keyboard(site: Site, way: dict[str, An
         await page.get_by_label("Name").fill("Allotment")
         await page.get_by_role("button", name="Create").click()
         await page.get_by_text("Invite somebody").click()
+        await page.wait_for_load_state()
         box = page.get_by_role("combobox", name="Person")
         await box.fill("bo")
         option = options(page)

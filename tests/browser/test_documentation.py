@@ -31,7 +31,7 @@ async def test_the_site_opens_and_finds_words(site: Site) -> None:
         await page.goto("/docs/settings/")
         await page.get_by_role("textbox", name="Search").fill("time zone")
         found = page.locator(".md-search-result__link").first
-        await expect(found).to_be_visible(timeout=30_000)
+        await expect(found).to_be_visible()
         await page.goto("/docs/no-such-page/")
         await expect(page.locator("body")).to_contain_text("There is no such page")
 
@@ -40,12 +40,11 @@ async def test_the_api_can_be_tried_with_a_key(site: Site) -> None:
     """The viewer lists the operations, and sends a request of its own."""
     async with site.opened() as page:
         await page.goto("/docs/api")
-        await page.get_by_role("heading", name="system").click(timeout=60_000)
+        await page.get_by_role("heading", name="system").click()
         await page.locator(".opblock-summary-path", has_text="/healthz").click()
         await page.get_by_role("button", name="Execute").click()
-        await expect(
-            page.locator(".live-responses-table tbody .response-col_status").first
-        ).to_contain_text("200", timeout=30_000)
+        status = page.locator(".live-responses-table tbody .response-col_status").first
+        await expect(status).to_contain_text("200")
         await page.screenshot(path=SHOTS / "documentation-api.jpg")
 
 

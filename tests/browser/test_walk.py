@@ -40,6 +40,7 @@ class Walk:
 
     async def said(self, words: str) -> None:
         await expect(self.status).to_contain_text(words)
+        await self.page.wait_for_load_state()  # its scripts have run: a key is heard
 
     async def stop(self, name: str) -> None:
         """Look around: nothing serious for axe, nothing too wide; and take a picture."""
@@ -117,6 +118,7 @@ async def _review(walk: Walk) -> None:
     await page.get_by_text("By keyboard").click()
     rows_, stops = page.locator("li.waiting"), page.locator("#waiting [data-stop]")
     await expect(rows_).to_have_count(4)
+    await page.wait_for_load_state()
     await page.keyboard.press("j")
     await expect(stops.nth(0)).to_be_focused()
     await page.keyboard.press("j")
