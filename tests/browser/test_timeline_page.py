@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from axe import wrong_with
@@ -19,10 +20,10 @@ def _today() -> date:
     return datetime.now(UTC).date()
 
 
-@pytest.fixture(scope="module")
-async def lived(site: Site) -> User:
+@pytest.fixture
+async def lived(site: Site, one_day: None) -> User:
     """Somebody who learnt three things 30 days ago; 10 days later one changed and one went."""
-    new = await person(site.memory, "Long Time")
+    new = await person(site.memory, f"Long Time {uuid4()}")
     actor, ids = as_actor(new), []
     for content in ("The boat is called Heron.", "Home is in Riga.", "A parrot would be nice."):
         draft = MemoryCreate(content=content, allow_similar=True)
