@@ -38,18 +38,44 @@ class Serving:
     def only(self, worker: psutil.Process) -> Iterator[httpx2.Client]:
         """A client whose connection another process cannot have accepted: it is stopped."""
         stopped = [process for process in self.workers if process.pid != worker.pid]
-        for process in stopped:
-            process.suspend()
         headers = {"Authorization": f"Bearer {self.key}"}
-        try:
-            with httpx2.Client(
-                base_url=self.address, headers=headers, trust_env=False, timeout=30
-            ) as client:
-                assert client.get("/healthz").status_code == 200
-                yield client
-        finally:
-            for process in stopped:
-                process.resume()
+        for seconds in (2, 4, 8, 16, 32, 64):
+            with (
+                _suspended(stopped),
+                httpx2.Client(
+                    base_url=self.address, headers=headers, trust_env=False, timeout=seconds
+                ) as client,
+            ):
+                if _answers(client):
+                    client.timeout = httpx2.Timeout(60)
+                    yield client
+                    return
+        pytest.fail("the worker does not answer")
+
+
+def _answers(client: httpx2.Client) -> bool:
+    """Whether a worker answers. A new one may wait for the first, to hear what it has to do."""
+    with suppress(httpx2.TimeoutException):
+        return client.get("/healthz").status_code == 200
+    return False
+
+
+@contextmanager
+def _suspended(processes: list[psutil.Process]) -> Iterator[None]:
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.resume()
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process has not ended: nobody may ask for the end of one without a parent."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _is_worker(process: psutil.Process) -> bool:
@@ -87,7 +113,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     # As Ctrl-C does, which reaches all processes of a terminal.
     for pid in pids:
         os.kill(pid, signal.SIGINT)
-    out, err = serving.process.communicate(timeout=30)
+    out, err = serving.process.communicate(timeout=60)
     assert (serving.process.returncode, err) == (0, ""), out
     assert not [pid for pid in pids if psutil.pid_exists(pid)]
     assert processes_in(data_dir) == []
@@ -161,7 +187,7 @@ def test_a_worker_that_dies_is_replaced(two: Serving) -> None:
     """The socket stays open: requests meanwhile are answered by the other."""
     first, second = two.workers
     second.kill()
-    with httpx2.Client(base_url=two.address, trust_env=False, timeout=30) as client:
+    with httpx2.Client(base_url=two.address, trust_env=False, timeout=60) as client:
         assert client.get("/healthz").status_code == 200
     fresh = eventually(lambda: [w for w in two.workers if w.pid not in {first.pid, second.pid}])[0]
     with two.only(fresh) as client:
@@ -192,5 +218,5 @@ def test_limits_count_all_requests_of_a_key(tmp_path: Path) -> None:
     pids = [worker.pid for worker in serving.workers]
     serving.process.kill()
     serving.process.communicate()
-    eventually(lambda: not any(psutil.pid_exists(pid) for pid in pids))
+    eventually(lambda: not any(map(_lives, pids)))
     eventually(lambda: not processes_in(tmp_path / "data"))
