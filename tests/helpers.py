@@ -3,12 +3,14 @@
 import importlib.util
 import io
 import json
+import socket
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import SystemRandom
 from types import ModuleType
 from typing import Any, ClassVar
 from unittest.mock import patch
@@ -112,6 +114,17 @@ def careless() -> Any:
     """Let a server forget its data in a power cut: no test has one, and all are faster."""
     settings = ("fsync", "full_page_writes", "synchronous_commit", "autovacuum")
     return patch.dict(SETTINGS, dict.fromkeys(settings, "off"))
+
+
+def free_port() -> int:
+    """A port for a server that cannot find one by itself, or starts again on the same one.
+
+    None of those that the system gives to whoever connects somewhere: it would give it away.
+    """
+    for port in SystemRandom().sample(range(16_000, 32_000), 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("no port is free")
 
 
 @contextmanager

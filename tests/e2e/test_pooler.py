@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx2
 import psycopg
 import pytest
-from helpers import ADMIN, rows
+from helpers import ADMIN, free_port, rows
 from pydantic import SecretStr
 from sqlalchemy import make_url, text
 
@@ -64,8 +64,7 @@ def bouncer(
     }
     known = " ".join(f"{name}={value}" for name, value in place.items() if value is not None)
     anywhere = known.replace(f" dbname={owner.database}", "")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     config = tmp_path_factory.mktemp("bouncer") / "pgbouncer.ini"
     config.write_text(f"""
 [databases]
@@ -99,7 +98,7 @@ log_disconnections = 0
 
 
 def _wait_for(port: int) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while True:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
@@ -239,7 +238,7 @@ async def _peek(database: Database, user: User) -> None:
 
 async def _summarised(memory: Remembrancer) -> None:
     """Wait for the worker, which nobody wakes up."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 240
     while rows("SELECT count(DISTINCT owner_id) FROM chunks") != [(4,)]:
         assert time.monotonic() < until, (await memory.jobs.list(ADMIN)).items
         await asyncio.sleep(0.05)

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import exports
 import psycopg
 import pytest
-from helpers import Api, careless, rows
+from helpers import Api, careless, free_port, rows
 from scripted import Json, Reply, Scripted, answer, fact
 from serving import served
 from sqlalchemy import make_url
@@ -104,8 +103,7 @@ async def test_the_commands_of_a_page_run(
     whatsapp = exports.ANDROID.replace("- Ada:", "- Ada Berg:")
     exports.saved(tmp_path / "WhatsApp Chat with Bob.txt", whatsapp)
     begin = "remembrancer users resolve app ada --name Ada\n" if page == "importing" else ""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     shown = await asyncio.to_thread(
         run,
         (begin + commands(page)).replace("8420", port),
