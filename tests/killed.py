@@ -57,7 +57,7 @@ class Load:
         self._ended = asyncio.Event()
         async with (
             httpx2.AsyncClient(
-                base_url=self.address, headers=headers, trust_env=False, timeout=30
+                base_url=self.address, headers=headers, trust_env=False, timeout=60
             ) as self._client,
             asyncio.TaskGroup() as group,
         ):
@@ -117,7 +117,7 @@ class Load:
         began = time.monotonic()
         target = self.acknowledged + WRITERS + 1  # what was under way does not count
         while self.acknowledged < target:
-            assert time.monotonic() - began < 60, "the server takes no writes"
+            assert time.monotonic() - began < 240, "the server takes no writes"
             await asyncio.sleep(0.01)
         return time.monotonic() - began
 
@@ -184,7 +184,7 @@ class Running:
         for process in (self.server, self.worker):
             began = time.monotonic()
             process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
             took.append(time.monotonic() - began)
         return took
 

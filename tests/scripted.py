@@ -131,7 +131,7 @@ class Scripted:
         with suppress(ConnectionError):
             _stream(handler, reply, body)
             self.hanging.set()
-            handler.connection.settimeout(30)
+            handler.connection.settimeout(120)
             handler.connection.recv(1)
         self.left_alone.set()
 
@@ -154,7 +154,7 @@ async def minded(
     settings = memory.settings.model_copy(
         update={
             "llm": LanguageModelSettings(
-                **{"model": "openai:scripted", "base_url": base_url, "timeout": 5, **llm}
+                **{"model": "openai:scripted", "base_url": base_url, "timeout": 60, **llm}
             ),
             "extraction": extraction or memory.settings.extraction,
         }

@@ -230,7 +230,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 def test_a_second_process_shares_the_server(running: tuple[Path, str]) -> None:
     """A second process gets the running server's URL, and its end leaves the server alone."""
     second = python(HOLD, running[0])
-    url, stderr = second.communicate(timeout=60)
+    url, stderr = second.communicate(timeout=180)
     assert (second.returncode, url.strip()) == (0, running[1]), stderr
     assert ask(running[1], "SELECT count(*) > 0 FROM note") == [(True,)]
 
@@ -357,7 +357,7 @@ def test_the_server_outlives_the_thread_that_started_it(used_dir: Path) -> None:
 def test_leaving_the_interpreter_stops_the_server(used_dir: Path) -> None:
     """A program that forgets to stop leaves an orderly shut-down cluster and no process."""
     forgetful = python(HOLD, used_dir)
-    _, stderr = forgetful.communicate(timeout=60)
+    _, stderr = forgetful.communicate(timeout=180)
     assert (forgetful.returncode, stderr) == (0, "")
     assert not servers_on(used_dir)
     assert not (used_dir / "postgres" / "postmaster.pid").exists()
@@ -375,7 +375,7 @@ with psycopg.connect(url) as connection:
     print(connection.execute("SELECT 'still here'").fetchone()[0])
 """
     forking = python(HOLD + code, used_dir)
-    stdout, _ = forking.communicate(timeout=60)
+    stdout, _ = forking.communicate(timeout=180)
     assert "still here" in stdout
 
 
@@ -398,12 +398,15 @@ def test_an_interrupted_first_start_leaves_nothing(
 
 
 def test_a_corrupt_cluster_fails_at_once_with_the_log(used_dir: Path) -> None:
-    """A server that ends while starting raises an error that says what it said."""
+    """A server that ends while starting raises an error that says what it said.
+
+    It is not waited for as long as for one that starts, which is two minutes here.
+    """
     (used_dir / "postgres" / "global" / "pg_control").unlink()
     began = time.monotonic()
     with pytest.raises(DatabaseSetupError, match="could not find the database system"):
         make(used_dir).start()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 60
     assert not servers_on(used_dir)
 
 

@@ -229,7 +229,7 @@ async def test_an_erasure_locks_former_ids_and_those_who_cite_in_one_order(
 
 async def _waiting(count: int, task: asyncio.Future[Any] | None = None) -> None:
     """Wait until so many transactions wait for others."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     query = (
         "SELECT count(DISTINCT pid) FROM pg_locks JOIN pg_stat_activity USING (pid)"
         " WHERE NOT granted AND datname = current_database()"

@@ -508,7 +508,7 @@ async def test_a_long_chat_gets_its_summaries(memory: Remembrancer, database_url
         chat = turn.turn.stored.conversation_id
         said = [MessageCreate(content=f"Number {number}") for number in range(40)]
         await bot.library.conversations.append(as_actor("app:ada"), chat, said)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not rows("SELECT 1 FROM chunks"):  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 

@@ -72,27 +72,25 @@ def address_in(said: str) -> str:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """A data directory, and what its server with the sample said.
 
-    At last SIGINT stops it within seconds, with a connection idle and a request half sent.
+    At last SIGINT stops it, with a connection idle and a request half sent; within seconds, as its
+    exit code says: after STOP_SECONDS it is 1.
     """
     data_dir = tmp_path_factory.mktemp("serve") / "data"
     process, said = start(data_dir, "--sample")
     address = address_in(said)
-    idle = httpx2.Client(base_url=address, trust_env=False)
+    idle = httpx2.Client(base_url=address, trust_env=False, timeout=60)
     assert idle.get("/healthz").status_code == 200
     yield data_dir, said
     host, port = address.removeprefix("http://").split(":")
     hanging = socket.create_connection((host, int(port)))
     hanging.sendall(b"POST /api/keys HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
     time.sleep(0.2)
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
     rest, err = process.communicate(timeout=60)
-    took = time.monotonic() - began
     idle.close()
     hanging.close()
     assert (process.returncode, rest) == (0, "")
     assert "Traceback" not in err
-    assert took < 6
     assert not processes_in(data_dir)
 
 
@@ -124,6 +122,7 @@ def test_the_sign_in_link_works_once(served: tuple[Path, str]) -> None:
         headers={"Accept": "text/html"},
         trust_env=False,
         follow_redirects=True,
+        timeout=60,
     ) as browser:
         out = browser.get("/")
         assert out.status_code == 401
@@ -189,7 +188,7 @@ def test_the_demo_holds_what_it_promises(tmp_path: Path) -> None:
         [*COMMAND, "demo"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
         env=QUIET | {"TMPDIR": str(tmp_path), "REMEMBRANCER_DATABASE_URL": "postgresql://no/no"},
     )

@@ -73,7 +73,9 @@ async def test_a_bot_by_the_generated_client(
         return importlib.import_module(f"{package}.{path}")
 
     models = part("models")
-    async with part("client").AuthenticatedClient(base_url=address, token=secret) as client:
+    async with part("client").AuthenticatedClient(
+        base_url=address, token=secret, timeout=60
+    ) as client:
         ada = await part("api.users.resolve_user").asyncio(
             client=client,
             body=models.ResolveUser(

@@ -76,7 +76,7 @@ async def signed_in(url: str, storage: Storage, query: str = "") -> AsyncIterato
     came_back: dict[str, str] = {}
 
     async def open_browser(address: str) -> None:
-        async with httpx2.AsyncClient() as browser:
+        async with httpx2.AsyncClient(timeout=60) as browser:
             answer = await browser.get(address)
         assert answer.status_code == 302
         back = parse_qs(urlsplit(answer.headers["location"]).query)
@@ -94,7 +94,7 @@ async def signed_in(url: str, storage: Storage, query: str = "") -> AsyncIterato
     address = f"{url}/mcp{query}"
     auth = OAuthClientProvider(address, asked, storage, open_browser, callback)
     async with (
-        httpx2.AsyncClient(auth=auth) as http,
+        httpx2.AsyncClient(auth=auth, timeout=60) as http,
         Client(streamable_http_client(address, http_client=http)) as client,
     ):
         yield client
@@ -145,7 +145,7 @@ async def test_the_metadata_name_the_resource_and_who_makes_tokens(
     scoped = {"role_claim": "scope", "role": "memory.use"}
     async with (
         protected(memory, issuer, monkeypatch, **scoped) as url,
-        httpx2.AsyncClient(base_url=url) as http,
+        httpx2.AsyncClient(base_url=url, timeout=60) as http,
     ):
         for path in (METADATA, f"{METADATA}/mcp"):
             answer = await http.get(path)
@@ -188,7 +188,7 @@ async def test_tokens_that_are_not_for_this_server_are_refused(
         }
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         accept = {"Accept": "application/json, text/event-stream"}
-        async with httpx2.AsyncClient(base_url=url) as http:
+        async with httpx2.AsyncClient(base_url=url, timeout=60) as http:
             for name, token in refused.items():
                 headers = {**accept, "Authorization": f"Bearer {token}"}
                 answer = await http.post("/mcp", json=body, headers=headers)

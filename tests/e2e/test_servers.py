@@ -85,7 +85,7 @@ def two(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         ]
         with (
             psycopg.connect(libpq_url(url), autocommit=True) as database,
-            httpx2.Client(trust_env=False, timeout=30) as client,
+            httpx2.Client(trust_env=False, timeout=60) as client,
         ):
             yield Servers(
                 [address_in(said) for _, said in begun],
@@ -97,7 +97,7 @@ def two(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         for process, _ in begun:
             process.terminate()
         for process, _ in begun:
-            assert process.communicate(timeout=30)[1] == ""
+            assert process.communicate(timeout=60)[1] == ""
 
 
 def test_a_browser_is_signed_in_at_both(two: Servers) -> None:

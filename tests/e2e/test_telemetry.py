@@ -338,7 +338,7 @@ async def slow(
     memory: Remembrancer, model: Scripted, tmp_path: Path
 ) -> AsyncIterator[Remembrancer]:
     """The store, in which every round trip is slow, with the scripted model behind it."""
-    llm = {"model": "openai:scripted", "base_url": model.base_url, "timeout": 5, "retries": 0}
+    llm = {"model": "openai:scripted", "base_url": model.base_url, "timeout": 60, "retries": 0}
     settings = Settings(
         data_dir=tmp_path,
         embedding=EmbeddingSettings(threads=1),

@@ -172,7 +172,7 @@ async def test_a_watch_hears_of_changes_and_ends_after_a_batch(
     running = asyncio.create_task(watched.watch.run())
     while not watched.reports:
         await asyncio.to_thread(saved, folder / "a.jsonl", '{"content": "I mend clocks."}')
-        await asyncio.wait_for(watched.heard.wait(), 30)
+        await asyncio.wait_for(watched.heard.wait(), 120)
     assert [(one.name, one.reason) for one in watched.reports] == [("a.jsonl", None)]
     monkeypatch.setattr(importer, "BATCH", 2)
     append, began = memory.conversations.append, asyncio.Event()
@@ -184,7 +184,7 @@ async def test_a_watch_hears_of_changes_and_ends_after_a_batch(
     monkeypatch.setattr(memory.conversations, "append", slow)
     content = "\n".join(json.dumps({"content": f"Clock {number}"}) for number in range(6))
     saved(folder / "b.jsonl", content)
-    await asyncio.wait_for(began.wait(), 30)
+    await asyncio.wait_for(began.wait(), 120)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert rows("SELECT count(*) FROM messages") == [(3,)]  # one, and a batch of two

@@ -250,6 +250,7 @@ async def test_a_silent_server_holds_up_nobody_twice(
     for name in ("tenant-a", "tenant-b", "tenant-z"):
         await host.workspaces.create(ADMIN, name)
     await forget_host(host)
+    monkeypatch.setattr(hosts, "REST_SECONDS", 600.0)
     # Less than two seconds are not possible.
     url = f"postgresql://remembrancer_app@127.0.0.1:{silent.port}/postgres?connect_timeout=2"
     server = WorkspaceServer(url=SecretStr(url))

@@ -373,7 +373,7 @@ async def test_connections_of_all_workspaces_are_capped(
     host: Remembrancer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three connections serve four workspaces that are used at once; nobody waits for ever."""
-    caps = defaultdict(lambda: Cap(3, wait_seconds=30))
+    caps = defaultdict(lambda: Cap(3, wait_seconds=240))
     monkeypatch.setattr(host, "_caps", caps, raising=False)
     names = [f"tenant-{number}" for number in range(4)]
     for name in names:
@@ -384,7 +384,7 @@ async def test_connections_of_all_workspaces_are_capped(
         nonlocal most
         async with host.host.use(name) as store, store.database.system():
             # The server takes a moment to end what was closed. Meanwhile nothing moves here.
-            for _ in range(100):
+            for _ in range(3000):
                 if (now := _connections()) <= 3:
                     break
                 time.sleep(0.02)  # noqa: ASYNC251
@@ -410,7 +410,7 @@ async def test_a_workspace_that_is_closed_waits_to_write_what_it_has(
     host: Remembrancer, monkeypatch: pytest.MonkeyPatch, is_end: bool
 ) -> None:
     """All connections are busy then. The end of the process does not wait."""
-    monkeypatch.setattr(host, "_cap", Cap(1, wait_seconds=30), raising=False)
+    monkeypatch.setattr(host, "_cap", Cap(1, wait_seconds=240), raising=False)
     monkeypatch.setattr(host, "_hurry", hurry := asyncio.Event(), raising=False)
     monkeypatch.setattr(periodic, "LAST_SECONDS", 0.01)
     for name in ("tenant-1", "tenant-2"):
