@@ -15,6 +15,7 @@ import pytest
 from entry_points import Door, PythonDoor, RestDoor
 from fastapi import FastAPI
 from helpers import (
+    REPEATABLE,
     Api,
     Store,
     careless,
@@ -24,6 +25,7 @@ from helpers import (
     one_model,
     person,
 )
+from hypothesis import settings
 from interrupts import let_children_be_interrupted
 from pydantic import SecretStr
 from scripted import Scripted
@@ -55,6 +57,9 @@ gc.set_threshold(50_000, 20, 20)
 ssl.create_default_context = cache(ssl.create_default_context)  # type: ignore[assignment]
 # Stores of tests are small: what is chosen in memory is to be tested with them all the same.
 item_cache.FEW = 0
+# No test fails for what nobody has changed: an example that takes a while, or a new one.
+settings.register_profile("repeatable", REPEATABLE)
+settings.load_profile("repeatable")
 # Old rows go when a test says so.
 retention.FIRST = retention.INTERVAL
 

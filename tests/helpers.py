@@ -28,6 +28,11 @@ from remembrancer.db.embedded.server import SETTINGS
 from remembrancer.embeddings import onnx
 from remembrancer.keys.schemas import KeyCreate
 
+REPEATABLE = settings(
+    deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+"""For all tests with examples that are made up: a slow machine is no fault of theirs."""
+
 GENERATED = settings(
     max_examples=10,
     deadline=None,
