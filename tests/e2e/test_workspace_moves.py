@@ -1035,7 +1035,6 @@ async def test_reads_wait_for_a_move_that_died_and_then_say_so(
 ) -> None:
     """A process died behind the fence: others wait, then get 503, until somebody goes on."""
     await servers.workspaces.create(ADMIN, "tenant")
-    monkeypatch.setattr(location, "WAIT_SECONDS", 0.2)
     save = Relocation._save
     died: list[bool] = []
 
@@ -1051,8 +1050,10 @@ async def test_reads_wait_for_a_move_that_died_and_then_say_so(
         with pytest.raises(OSError, match="died"):
             await _moved(servers, "tenant", "second")
 
-        with pytest.raises(WorkspaceUnavailable, match="is being moved; try again"):
-            await store.users.list(ADMIN)
+        with monkeypatch.context() as patched:
+            patched.setattr(location, "WAIT_SECONDS", 0.2)
+            with pytest.raises(WorkspaceUnavailable, match="is being moved; try again"):
+                await store.users.list(ADMIN)
         assert await servers.workspaces.recover() == 1
         assert [user.display_name for user in (await store.users.list(ADMIN)).items] == ["Ada"]
     moved = await servers.workspaces.get(ADMIN, "tenant")
