@@ -40,6 +40,14 @@ def chromium() -> str:
     pytest.skip(missing)
 
 
+@asynccontextmanager
+async def timers_stopped(page: Page) -> AsyncIterator[None]:
+    """Let a page take nothing back after a while, when a slow browser has not shown it yet."""
+    await page.evaluate("() => { window.later = setTimeout; window.setTimeout = () => 0; }")
+    yield
+    await page.evaluate("() => { window.setTimeout = window.later; }")
+
+
 @dataclass
 class Watch:
     """What a page must never do, and did."""

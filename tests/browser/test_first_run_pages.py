@@ -7,7 +7,7 @@ from typing import Any
 import exports
 import pytest
 from axe import wrong_with
-from browsing import SHOTS, Site
+from browsing import SHOTS, Site, timers_stopped
 from exports import zipped
 from helpers import person, rows
 from pages import World, secret_of
@@ -57,8 +57,9 @@ async def test_somebody_new_walks_the_four_steps(
         await line.click()
         assert await page.evaluate("() => String(getSelection())") == await line.inner_text()
         copy = page.locator("[data-copy=copy-1]")
-        await copy.click()
-        await expect(copy).to_contain_text(re.compile("Copied|Selected"))
+        async with timers_stopped(page):
+            await copy.click()
+            await expect(copy).to_contain_text(re.compile("Copied|Selected"))
         await _looked_at(page, f"first-run-key-{theme}")
         await page.get_by_role("link", name="Go on: bring your history").click()
         await page.get_by_label("An export").set_input_files(_chatgpt(tmp_path))

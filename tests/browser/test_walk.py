@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from axe import wrong_with
-from browsing import SHOTS, Site
+from browsing import SHOTS, Site, timers_stopped
 from helpers import Store, empty, rows
 from pages import World, peopled
 from playwright.async_api import Locator, Page, expect
@@ -303,8 +303,9 @@ async def _playground(walk: Walk) -> None:
     await page.locator("li.hit summary").first.click()
     await expect(page.locator("#stable-text")).to_contain_text("geese")
     await walk.stop("playground")
-    await walk.press("Copy Stable block")
-    await expect(page.get_by_role("button", name="Copied Stable block")).to_be_visible()
+    async with timers_stopped(page):
+        await walk.press("Copy Stable block")
+        await expect(page.get_by_role("button", name="Copied Stable block")).to_be_visible()
     copied = await page.evaluate("() => navigator.clipboard.readText()")
     assert copied == await page.locator("#stable-text").evaluate("one => one.textContent")
     await page.get_by_label("As of").fill("2001-01-01T10:00")

@@ -63,7 +63,7 @@ def run(script: str, directory: Path, **more: str) -> str:
         start_new_session=True,
     ) as shell:
         try:
-            out, err = shell.communicate(timeout=240)
+            out, err = shell.communicate(timeout=540)
         except subprocess.TimeoutExpired:
             # Its server too, which would keep the pipes open for ever.
             os.killpg(shell.pid, signal.SIGKILL)
