@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor
 from datetime import UTC, datetime
 from itertools import product
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -26,10 +27,11 @@ from test_bad_input import Rest, rest
 from test_no_oracle import MADE, UNKNOWN
 
 from remembrancer import Remembrancer, Role, periodic
+from remembrancer.backup import back_up, restore
 from remembrancer.client import AsyncClient
 from remembrancer.db import migrate
 from remembrancer.db.cap import Cap
-from remembrancer.db.urls import liveness
+from remembrancer.db.urls import libpq_url, liveness
 from remembrancer.errors import (
     Conflict,
     DatabaseSetupError,
@@ -868,6 +870,33 @@ async def queue(host: Remembrancer, name: str, count: int) -> None:
             )
 
 
+async def test_a_broken_workspace_can_be_dropped(
+    host: Remembrancer, app: FastAPI, api: Api
+) -> None:
+    """The receipt and the page say that nobody can count what was in it."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    await host.workspaces.suspend(ADMIN, "tenant")
+    url = host.host.servers["main"].owner_url_of(created.database)
+    with psycopg.connect(libpq_url(url), autocommit=True) as owner:
+        owner.execute("DROP TABLE memories CASCADE")
+    browser = await signed_in(app, api.admin["Authorization"].removeprefix("Bearer "))
+    await browser.get("/admin/workspaces")
+    page = await browser.post("/admin/workspaces/tenant/drop")
+    assert "What is in it cannot be counted." in page
+    await browser.client.aclose()
+    receipt = await host.workspaces.drop(ADMIN, "tenant", dry_run=False)
+    assert (receipt.memories, receipt.users, receipt.bytes > 0) == (None, None, True)
+    assert databases() == []
+
+
+async def test_limits_of_a_newer_version_are_left_out(host: Remembrancer) -> None:
+    """Servers of two versions run side by side."""
+    await host.workspaces.create(ADMIN, "tenant")
+    rows("""UPDATE workspaces SET limits = '{"requests_per_minute": 5, "of_tomorrow": 1}'""")
+    found = await host.workspaces.get(ADMIN, "tenant")
+    assert found.limits == WorkspaceLimits(requests_per_minute=5)
+
+
 async def test_a_creation_on_a_server_that_is_away_leaves_the_name_free(
     host: Remembrancer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -923,3 +952,42 @@ def test_a_silent_server_does_not_hold_up_a_creation_for_ever(database_url: str)
         seen = connection.info.get_parameters()
     expected = {name: str(value) for name, value in liveness(database_url).items()}
     assert expected.items() <= seen.items()
+
+
+async def test_a_suspended_workspace_is_restored_while_its_clients_ask_on(
+    host: Remembrancer, api: Api, tmp_path: Path
+) -> None:
+    """Each request opens it for a moment, to tell whoever has a key that it is suspended."""
+    created = await host.workspaces.create(ADMIN, "tenant")
+    async with host.host.use("tenant") as store:
+        await person(store, "Ada")
+    url = host.host.servers["main"].owner_url_of(created.database)
+    await host.workspaces.suspend(ADMIN, "tenant")
+    file = tmp_path / "tenant.backup"
+    await asyncio.to_thread(back_up, url, file, workspace="tenant")
+    statuses = set()
+
+    async def ask() -> None:
+        while True:
+            answer = await api.client.get("/api/users", headers=bearer(created.secret))
+            statuses.add(answer.status_code)
+            await asyncio.sleep(0.3)
+
+    asking = asyncio.create_task(ask())
+    try:
+        with psycopg.connect(libpq_url(url)):
+            with pytest.raises(Conflict, match="other processes use the database"):
+                await asyncio.to_thread(restore, url, file, replace=True)
+            restoring = asyncio.create_task(
+                asyncio.to_thread(restore, url, file, replace=True, wait_seconds=60)
+            )
+            await asyncio.sleep(1)
+        await restoring
+        await asyncio.sleep(1)
+    finally:
+        asking.cancel()
+    await host.workspaces.resume(ADMIN, "tenant")
+    async with host.host.use("tenant") as store:
+        assert len((await store.users.list(ADMIN)).items) == 1
+    assert 403 in statuses
+    assert statuses <= {403, 503}

@@ -1,8 +1,9 @@
 """Restore an archive into a database, in one transaction."""
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import psycopg
 from psycopg.sql import SQL, Identifier, Literal
@@ -18,11 +19,20 @@ from remembrancer.db import migrate
 from remembrancer.db.urls import driver_url
 from remembrancer.errors import Conflict, DatabaseSetupError, InvalidInput
 
+_LOOK_SECONDS: Final = 0.02
+
 
 def restore(
-    url: str, path: Path, *, replace: bool = False, observer: Observer | None = None
+    url: str,
+    path: Path,
+    *,
+    replace: bool = False,
+    wait_seconds: float = 0,
+    observer: Observer | None = None,
 ) -> Manifest:
     """Restore a backup into the database at ``url``; return its manifest.
+
+    Waits for ``wait_seconds`` until nobody uses it.
 
     Uses one transaction, so an interruption, even ``kill -9``, changes nothing. A backup of an
     older version is migrated. Raises ``Conflict`` for a database in use, for one on its way to
@@ -41,7 +51,7 @@ def restore(
         engine = create_engine(driver_url(url), connect_args=options)
         try:
             with engine.begin() as connection:
-                _replace_store(connection, archive, replace, observer)
+                _replace_store(connection, archive, replace, wait_seconds, observer)
         except (DBAPIError, psycopg.Error) as error:
             # The text of the error may quote a row.
             cause = error.orig if isinstance(error, DBAPIError) else error
@@ -59,6 +69,7 @@ def _replace_store(
     connection: AlembicConnection,
     archive: Archive,
     replace: bool,
+    wait_seconds: float,
     observer: Observer,
 ) -> None:
     migrate.check_server(connection)
@@ -68,7 +79,7 @@ def _replace_store(
     driver.execute("SELECT set_config('app.role', 'system', true)")
     # Processes that open the store wait, as for a migration.
     migrate.lock(connection)
-    _check_unused(driver)
+    _check_unused(driver, wait_seconds)
     registry = "[]"
     if catalogue.revision(driver) is not None:
         registry = catalogue.registry(driver)
@@ -83,18 +94,27 @@ def _replace_store(
     catalogue.fill_registry(driver, registry)
 
 
-def _check_unused(connection: Connection) -> None:
+def _check_unused(connection: Connection, wait_seconds: float) -> None:
     # Tables that are dropped and made anew would not reach the other server.
     if connection.execute(catalogue.query("is_moving")).fetchone() == (True,):
         raise Conflict(
             "the workspace is on its way to another server; confirm or undo its move first"
         )
-    row = connection.execute(catalogue.query("other_clients")).fetchone()
-    if others := row[0] if row else 0:
+    until = time.monotonic() + wait_seconds
+    while (others := _others(connection)) and time.monotonic() < until:
+        time.sleep(_LOOK_SECONDS)
+    if others:
         raise Conflict(
             f"{others} other processes use the database; stop servers, workers and other"
-            " clients, or suspend the workspace and wait for two seconds"
+            " clients, or suspend the workspace"
         )
+
+
+def _others(connection: Connection) -> int:
+    # Or the transaction would see those of its first look.
+    connection.execute("SELECT pg_stat_clear_snapshot()")
+    row = connection.execute(catalogue.query("other_clients")).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _load(connection: Connection, archive: Archive, observer: Observer) -> None:

@@ -115,7 +115,15 @@ def restore(
         )
     log_quietly(settings)
     with _server(settings, must_exist=False) as url, progress() as bar:
-        manifest = load(_of(settings, url), file, replace=replace, observer=_observer(bar))
+        # Servers let go of a suspended workspace within a second, again after each request to it.
+        wait_seconds = 0 if settings.workspace == DEFAULT_WORKSPACE else 10
+        manifest = load(
+            _of(settings, url),
+            file,
+            replace=replace,
+            wait_seconds=wait_seconds,
+            observer=_observer(bar),
+        )
     console().print(f"{file} is restored. {_describe(manifest)}")
 
 

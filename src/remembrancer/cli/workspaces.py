@@ -269,12 +269,12 @@ async def drop(app: Remembrancer, name: Name, apply: Apply = False, yes: Yes = F
 
 
 def _content(receipt: DropReceipt) -> str:
-    return ", ".join(
-        (
-            plural(receipt.users, "user"),
-            plural(receipt.agents, "agent"),
-            plural(receipt.memories, "memory", "memories"),
-            plural(receipt.messages, "message"),
-            plural(receipt.bytes, "byte"),
-        )
+    rows = (
+        (receipt.users, "user", "users"),
+        (receipt.agents, "agent", "agents"),
+        (receipt.memories, "memory", "memories"),
+        (receipt.messages, "message", "messages"),
+        (receipt.bytes, "byte", "bytes"),
     )
+    told = [plural(count, one, many) for count, one, many in rows if count is not None]
+    return ", ".join(told if len(told) > 1 else ["what cannot be counted", *told])

@@ -323,14 +323,21 @@ async def _lock(source: Connection, lock: Composed) -> float:
     for _ in range(LOCK_TRIES):
         began = time.monotonic()
         await source.execute("BEGIN")
+        # The one is for each table: whoever waits for many would hold up others for long.
         await source.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+        await source.execute(f"SET LOCAL statement_timeout = '{LOCK_TIMEOUT}'")
         await source.execute("SET LOCAL idle_in_transaction_session_timeout = '1min'")
         try:
             await source.execute(lock)
-        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+        except (
+            psycopg.errors.LockNotAvailable,
+            psycopg.errors.QueryCanceled,
+            psycopg.errors.DeadlockDetected,
+        ):
             await source.execute("ROLLBACK")
             await asyncio.sleep(25 * LOOK_SECONDS)
         else:
+            await source.execute("SET LOCAL statement_timeout = 0")
             return began
     raise Conflict("is busy with a long change; try again", field="workspace")
 

@@ -47,7 +47,10 @@ class WorkspaceRow:
             database=self.database,
             state=WorkspaceState(self.state),
             revision=self.revision,
-            limits=WorkspaceLimits(**self.limits),
+            # A newer version may know more of them.
+            limits=WorkspaceLimits(
+                **{k: v for k, v in self.limits.items() if k in WorkspaceLimits.model_fields}
+            ),
             created_at=self.created_at,
             used_at=self.used_at,
             move=self.way,

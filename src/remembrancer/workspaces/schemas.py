@@ -125,10 +125,10 @@ class DropReceipt(BaseModel):
     server: str
     dry_run: bool = Field(description="True: nothing was dropped.")
     at: datetime
-    users: int
-    agents: int
-    memories: int
-    messages: int
+    users: int | None = Field(None, description="Null, like the others: they cannot be counted.")
+    agents: int | None = None
+    memories: int | None = None
+    messages: int | None = None
     bytes: int = Field(description="Size of its database.")
 
 

@@ -1,10 +1,13 @@
 """Create, list, limit, suspend and drop workspaces. For admins of the host."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final, Generic, TypeVar
 from uuid import UUID, uuid4
+
+from sqlalchemy.exc import DBAPIError
 
 from remembrancer.access import Actor
 from remembrancer.db.engine import Database
@@ -36,6 +39,8 @@ from remembrancer.workspaces.schemas import (
     WorkspaceLimits,
     WorkspaceState,
 )
+
+log = logging.getLogger(__name__)
 
 Store = TypeVar("Store")
 _ON_ITS_WAY: Final = "is on its way to another server; confirm or undo its move first"
@@ -187,13 +192,19 @@ class Workspaces(Generic[Store]):
     async def _receipt(self, row: WorkspaceRow, *, dry_run: bool) -> DropReceipt:
         host = self._holds.host
         bytes_ = await in_thread(size, host.servers[row.server], row.database)
-        counts = Counts(users=0, agents=0, memories=0, messages=0)
+        counts: Counts | None = Counts(users=0, agents=0, memories=0, messages=0)
         if bytes_ and row.state != WorkspaceState.CREATING:  # nobody has used that one
             # Not its store, which may be none that opens: of another model or schema.
             server = host.servers[row.server]
             database = Database(server.service_url(row.database), pool_size=1)
             try:
                 counts = await self._counts(database)
+            except DBAPIError as error:
+                # Also what is broken can be dropped.
+                log.warning(
+                    "the rows of %s cannot be counted (%s)", row.name, type(error.orig).__name__
+                )
+                counts = None
             finally:
                 await database.close()
         return DropReceipt(
@@ -203,7 +214,7 @@ class Workspaces(Generic[Store]):
             dry_run=dry_run,
             at=datetime.now(UTC),
             bytes=bytes_,
-            **counts.model_dump(),
+            **({} if counts is None else counts.model_dump()),
         )
 
     async def _remove(self, row: WorkspaceRow, holder: UUID) -> None:
