@@ -132,7 +132,10 @@ def test_what_is_refused_of_workspaces_takes_one_line(cli: Cli) -> None:
         assert told in line, (arguments, line)
     for verb in ("list", "drop acme --apply"):
         line = refused(cli("--workspace", "acme", "workspaces", *verb.split()))
-        assert line == "error: workspaces are managed with an admin key of the workspace default"
+        assert (
+            line
+            == "error: workspaces are managed in the workspace default, with an admin key of it"
+        )
     for name, *command in (
         ("nobody", "users", "list"), ("", "users", "list"), ("a\tb", "watch", ".", "--once"),
         ("nobody", "backup", "x.backup"), ("", "backup", "x.backup"),

@@ -52,7 +52,9 @@ class Holds(Generic[Store]):
         if workspace is not None and not workspace.isprintable():
             raise NotFound("no such workspace", field="workspace")
         if not self._is_host:
-            raise Forbidden("workspaces are managed with an admin key of the workspace default")
+            raise Forbidden(
+                "workspaces are managed in the workspace default, with an admin key of it"
+            )
 
     async def change(
         self,

@@ -203,4 +203,6 @@ class WorkspaceMoves(Generic[Store]):
 def _check_way(way: WorkspaceMove | None, server: str) -> None:
     if way is not None and way.to_server != server:
         reason = f"is on its way to {way.to_server}; undo that move first"
+        if way.state == MoveState.MOVED:
+            reason = f"has moved to {way.to_server}; confirm or undo that move first"
         raise Conflict(reason, field="workspace")
