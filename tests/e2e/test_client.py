@@ -329,7 +329,7 @@ async def _refused(ask: Ask) -> None:
         ("suspend", "tenant-1"), ("resume", "nobody"), ("move", "tenant-1", "main"),
         ("confirm_move", "tenant-1"), ("undo_move", "nobody"), ("drop", "tenant-1"),
     ):  # fmt: skip
-        with pytest.raises(Forbidden, match="workspaces are managed with an admin key"):
+        with pytest.raises(Forbidden, match="workspaces are managed in the workspace default"):
             await ask(verb, *args)
 
 

@@ -257,7 +257,7 @@ async def test_what_cannot_be_moved_says_why(servers: Remembrancer, tmp_path: Pa
             await end(ADMIN, "tenant")
     await asyncio.gather(*(_moved(servers, "tenant", "second") for _ in range(3)))
     assert (await workspaces.move(ADMIN, "tenant", "second")).server == "second"  # once more
-    with pytest.raises(Conflict, match="is on its way to second; undo that move first"):
+    with pytest.raises(Conflict, match="has moved to second; confirm or undo that move first"):
         await workspaces.move(ADMIN, "tenant", "main")
     await workspaces.suspend(ADMIN, "tenant")
     with pytest.raises(Conflict, match="confirm or undo its move first"):
