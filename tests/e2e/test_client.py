@@ -300,7 +300,7 @@ async def _manage(ask: Ask) -> NewWorkspace:
         Workspace,
         created.model_dump(exclude={"secret"}) | {"used_at": found.used_at},
     )
-    changed = await ask("update", "tenant-1", WorkspaceLimits())
+    changed = await ask("limit", "tenant-1", WorkspaceLimits())
     assert changed.limits == WorkspaceLimits()
     assert (await ask("list")).items[0].name == "tenant-1"
     rows("UPDATE workspaces SET move = %s", ON_ITS_WAY.model_dump_json())
