@@ -325,7 +325,7 @@ async def _manage(ask: Ask) -> NewWorkspace:
 async def _refused(ask: Ask) -> None:
     """Each operation is forbidden to the admin of a workspace, with the same words."""
     for verb, *args in (
-        ("create", "more"), ("list",), ("get", "tenant-1"), ("update", "nobody", WorkspaceLimits()),
+        ("create", "more"), ("list",), ("get", "tenant-1"), ("limit", "nobody", WorkspaceLimits()),
         ("suspend", "tenant-1"), ("resume", "nobody"), ("move", "tenant-1", "main"),
         ("confirm_move", "tenant-1"), ("undo_move", "nobody"), ("drop", "tenant-1"),
     ):  # fmt: skip
