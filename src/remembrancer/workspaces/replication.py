@@ -8,7 +8,7 @@ able to connect to the other one at its address for the owner.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -291,14 +291,22 @@ async def end(copy: Copy) -> None:
 @asynccontextmanager
 async def _if_there(url: str, server: str) -> AsyncIterator[Connection | None]:
     """Yield a connection to a database, null if there is none."""
+    async with AsyncExitStack() as stack:
+        connection = None
+        if await _is_there(url, server):
+            try:
+                connection = await stack.enter_async_context(_connected(url))
+            except DatabaseUnavailable:
+                # The server goes on with a drop whose process has died.
+                if await _is_there(url, server):
+                    raise
+        yield connection
+
+
+async def _is_there(url: str, server: str) -> bool:
     # A failed connection has no code, and its text is in the language of the server.
     async with _connected(server) as beside:
-        is_there = await _rows(beside, "database", name=make_url(url).database)
-    if not is_there:
-        yield None
-        return
-    async with _connected(url) as connection:
-        yield connection
+        return bool(await _rows(beside, "database", name=make_url(url).database))
 
 
 @asynccontextmanager
