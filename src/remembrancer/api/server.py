@@ -65,7 +65,8 @@ class SecurityHeaders:
         """Handle a request; add the headers to its response."""
 
         async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            # A 304 keeps the headers of the answer that the browser has, but for those it names.
+            if message["type"] == "http.response.start" and message["status"] != 304:
                 headers = MutableHeaders(scope=message)
                 for name, value in _SECURITY_HEADERS.items():
                     headers.setdefault(name, value)

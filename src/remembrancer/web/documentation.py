@@ -8,12 +8,13 @@ import functools
 import hashlib
 import re
 from importlib.resources import files
+from os import PathLike, stat_result
 from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
@@ -78,12 +79,19 @@ class _Site(StaticFiles):
             response = await super().get_response(path, scope)
         except HTTPException:
             return _page(_MISSING, status=404)
-        if not isinstance(response, FileResponse):
-            return response  # not modified, or a redirect
-        if response.status_code == 404:
-            return _page(_MISSING, status=404)
+        return _page(_MISSING, status=404) if response.status_code == 404 else response
+
+    def file_response(
+        self,
+        full_path: str | PathLike[str],
+        stat_result: stat_result,
+        scope: Scope,
+        status_code: int = 200,
+    ) -> Response:
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        # Also those of a 304: a browser puts them in the place of those it has.
         response.headers["Cache-Control"] = "no-cache"
-        response.headers["Content-Security-Policy"] = _policy_of(Path(response.path))
+        response.headers["Content-Security-Policy"] = _policy_of(Path(full_path))
         return response
 
 
