@@ -42,7 +42,6 @@ ONLY_IN_THE_LIBRARY = {
     "workspaces.close": "the store stops what it is at when it is closed",
     "open": "opens the store; a client is constructed",
     "memories.in_conversation": "the memories of one conversation, for the pages",
-    "conversations.on_platform": "chat commands know only the platform's id",
     "conversations.participants": "importers add newcomers to a space",
     "conversations.position": "the pages show the messages around one message",
     "conversations.compare": "importers skip what is there",

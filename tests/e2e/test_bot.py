@@ -48,7 +48,7 @@ from remembrancer import (
     User,
     as_actor,
 )
-from remembrancer.bot.server import library_of
+from remembrancer.bot.server import ServerLibrary
 from remembrancer.conversations.schemas import ConversationDetails
 from remembrancer.keys.schemas import KeyCreate
 from remembrancer.memories.keywords import MemoryChanges, MemoryDetails, MemoryFilters
@@ -171,7 +171,7 @@ async def test_no_operation_of_every_day_needs_a_model(
     """In the library and in the client; a model and a keyword beside it are refused."""
     transport = httpx2.ASGITransport(app=api.client._transport.app)
     async with AsyncClient("http://test", secret_of(api.service), transport=transport) as client:
-        store: Any = memory if place == "library" else library_of(client)
+        store: Any = memory if place == "library" else ServerLibrary(client)
         ada = await store.users.resolve(
             as_actor(), platform="discord", platform_user_id="1", display_name="Ada"
         )
@@ -262,6 +262,32 @@ async def test_case_54_a_name_that_cannot_be_is_one_clear_error(
         assert words in str(refused.value)
         assert len(str(refused.value).splitlines()) == 1
     assert rows("SELECT 1 FROM memories UNION ALL SELECT 1 FROM messages") == []
+
+
+async def test_ids_of_platforms_may_be_numbers(bot: AsyncMemory) -> None:
+    """Those of Discord and Telegram are: the same as their text."""
+    for message_id, chat in ((99, 5), ("99", "5")):
+        async with bot.turn("Hello", user="discord:1", message_id=message_id, chat=chat) as turn:
+            assert turn.is_repeat is (chat == "5")
+    assert rows("SELECT platform_message_id FROM messages") == [("99",)]
+
+
+BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"message_id": "x" * 600}, "message_id: "),
+    ({"name": "x" * 600}, "name: "),
+    ({"said": "\x00"}, "said: "),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD_ARGUMENTS)
+async def test_what_is_wrong_with_a_turn_names_its_argument(
+    bot: AsyncMemory, arguments: dict[str, Any], named: str
+) -> None:
+    """Not a field of a model, which the caller never wrote."""
+    with pytest.raises(InvalidInput) as refused:
+        async with bot.turn(**{"said": "Hello", "user": "ada", **arguments}):
+            pass
+    assert str(refused.value).startswith(named)
 
 
 async def test_a_chat_on_an_unknown_platform_is_refused(bot: AsyncMemory) -> None:

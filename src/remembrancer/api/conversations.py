@@ -28,6 +28,7 @@ from remembrancer.conversations.schemas import (
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
 from remembrancer.paging import Items, Page
+from remembrancer.text import Key
 from remembrancer.validation import MOST_IN_BATCH, Input
 
 router = Router(prefix="/api/conversations", tags=["conversations"])
@@ -74,6 +75,17 @@ def _with_agent(conversation: ConversationCreate, actor: Actor) -> ConversationC
 async def list_conversations(app: App, actor: RequestActor, page: Paging) -> Page[Conversation]:
     """List a user's conversations, the newest first."""
     return await app.conversations.list(actor, **page)
+
+
+@router.get("/by-platform")
+async def find_conversation(
+    app: App,
+    actor: RequestActor,
+    platform: Annotated[Key, Query()],
+    platform_conversation_id: Annotated[Key, Query()],
+) -> Conversation:
+    """Return the conversation of an agent with this id on a platform."""
+    return await app.conversations.find(actor, platform, platform_conversation_id)
 
 
 @router.get("/{conversation_id}")

@@ -13,9 +13,17 @@ from anyio.from_thread import BlockingPortal
 from remembrancer.access import Actor, as_actor
 from remembrancer.agents.schemas import Agent
 from remembrancer.bot.agent_loop import AgentLoop, AgentOptions, model_of
-from remembrancer.bot.names import BotAgent, BotChat, BotUser, check_platform, parse_id, parse_name
+from remembrancer.bot.names import (
+    BotAgent,
+    BotChat,
+    BotUser,
+    as_arguments,
+    check_platform,
+    parse_id,
+    parse_name,
+)
 from remembrancer.bot.portal import Enters, Iterates, Synchronous, Waits, start_portal, wait
-from remembrancer.bot.server import library_of
+from remembrancer.bot.server import ServerLibrary
 from remembrancer.bot.turn import AsyncBotTurn, BotTurn, open_turn
 from remembrancer.client import AsyncClient
 from remembrancer.conversations.schemas import Conversation, ConversationCreate, MessageCreate
@@ -92,15 +100,14 @@ class AsyncMemory(_Source):
     server does not answer.
     """
 
-    _store: "Remembrancer | None" = None
-    _client: AsyncClient | None = None
+    _library: "Remembrancer | ServerLibrary | None" = None
     _is_worker_due = False
     """Whether the first turn starts the worker, which makes summaries."""
 
     @property
     def is_open(self) -> bool:
         """Whether the memory is open."""
-        return self._store is not None
+        return self._library is not None
 
     @classmethod
     def over(cls, store: "Remembrancer | AsyncClient") -> Self:
@@ -116,7 +123,7 @@ class AsyncMemory(_Source):
         cannot be opened, ``Unavailable`` if a server does not answer, and ``Unauthenticated`` for
         a wrong key.
         """
-        if self._store is not None:
+        if self._library is not None:
             return self
         source = None if self._source is None else str(self._source)
         scheme, colon, _ = (source or "").partition("://")
@@ -141,9 +148,9 @@ class AsyncMemory(_Source):
 
     async def close(self) -> None:
         """Close the memory, unless it is closed."""
-        if self._store is None:
+        if self._library is None:
             return
-        self._store = None
+        self._library = None
         for model in self._models.values():
             await model.close()
         await self._stack.aclose()
@@ -160,16 +167,19 @@ class AsyncMemory(_Source):
         self._models: dict[str | None, LanguageModel] = {}
         self._stack = AsyncExitStack()
         if isinstance(store, AsyncClient):
-            self._store, self._client = library_of(store), store
+            self._library = ServerLibrary(store)
         else:
-            self._store, self._settings = store, store.settings
+            self._library, self._settings = store, store.settings
 
     @property
-    def library(self) -> "Remembrancer":
-        """All operations. On a server those of its client, with the actor first all the same."""
-        if self._store is None:
+    def library(self) -> "Remembrancer | ServerLibrary":
+        """All operations: those of the store, or those of the client of a server.
+
+        Both take the actor first. What a server lacks is for ``isinstance(library, Remembrancer)``.
+        """
+        if self._library is None:
             raise Unavailable(NOT_OPEN)
-        return self._store
+        return self._library
 
     async def remember(
         self,
@@ -220,7 +230,7 @@ class AsyncMemory(_Source):
         agent: BotAgent | None = None,
         chat: BotChat | None = None,
         name: str | None = None,
-        message_id: str | None = None,
+        message_id: str | int | None = None,
         instructions: str = "",
     ) -> AsyncIterator[AsyncBotTurn]:
         """Store what ``user`` said in ``chat``, and open the turn that answers it.
@@ -231,13 +241,16 @@ class AsyncMemory(_Source):
         ``instructions`` come after the agent's own. The answer is stored at the end of the turn,
         if there is one.
         """
-        if self._is_worker_due:
+        library = self.library
+        if self._is_worker_due and not isinstance(library, ServerLibrary):
             self._is_worker_due = False
-            await self._stack.enter_async_context(self.library.worker.running())
+            await self._stack.enter_async_context(library.worker.running())
         opened = await self._agent(agent)
         actor = await self._actor(user, opened, name)
         conversation = await self._conversation(actor, chat)
-        message = validate(MessageCreate, content=said, platform_message_id=message_id)
+        platform_id = None if message_id is None else str(message_id)
+        with as_arguments(content="said", platform_message_id="message_id"):
+            message = validate(MessageCreate, content=said, platform_message_id=platform_id)
         if opened is None and conversation.agent_id is not None:
             opened = await self._agent(conversation.agent_id)
         parts = [opened.system_prompt if opened else "", instructions]
@@ -260,7 +273,7 @@ class AsyncMemory(_Source):
         agent: BotAgent | None = None,
         chat: BotChat | None = None,
         name: str | None = None,
-        message_id: str | None = None,
+        message_id: str | int | None = None,
         instructions: str = "",
         model: str | None = None,
     ) -> AsyncGenerator[str, None]:
@@ -322,12 +335,13 @@ class AsyncMemory(_Source):
         else:
             if name in {None, known.display_name}:
                 return known
-        request = validate(
-            ResolveUser,
-            platform=user.platform,
-            platform_user_id=user.platform_user_id,
-            display_name=name or user.platform_user_id[:200],
-        )
+        with as_arguments(display_name="name"):
+            request = validate(
+                ResolveUser,
+                platform=user.platform,
+                platform_user_id=user.platform_user_id,
+                display_name=name or user.platform_user_id[:200],
+            )
         return await users.resolve(as_actor(), request)
 
     async def _agent(self, agent: BotAgent | None) -> Agent | None:
@@ -364,19 +378,22 @@ class AsyncMemory(_Source):
         """Return the actor's user, or that of a user's own key."""
         if actor.user_id is not None:
             return actor.user_id
-        holder = None if self._client is None else await self._client.keys.own()
+        library = self.library
+        holder = await library.client.keys.own() if isinstance(library, ServerLibrary) else None
         if holder is None or holder.user_id is None:
             raise InvalidInput("must be given: who said it", field="user")
         return holder.user_id
 
     async def _tools(self) -> list[dict[str, Any]]:
-        if self._client is None:
-            return [plain_tool(tool) for tool in self.library.tools.select()]
-        return (await self._client.tools.list()).items
+        library = self.library
+        if isinstance(library, ServerLibrary):
+            return (await library.client.tools.list()).items
+        return [plain_tool(tool) for tool in library.tools.select()]
 
     def _model(self, name: str | None) -> "LanguageModel":
-        if name is None and self._client is None and self.library.language_model is not None:
-            return self.library.language_model
+        own = None if isinstance(self.library, ServerLibrary) else self.library.language_model
+        if name is None and own is not None:
+            return own
         if name not in self._models:
             from remembrancer.llm import create_language_model  # noqa: PLC0415 - see open
             from remembrancer.settings import Settings  # noqa: PLC0415
@@ -439,7 +456,7 @@ class Memory(_Source, Synchronous):
         return self._behind
 
     @property
-    def library(self) -> "Remembrancer":
+    def library(self) -> "Remembrancer | ServerLibrary":
         """All operations, for :meth:`wait`."""
         return self.behind()[0].library
 

@@ -20,6 +20,7 @@ from remembrancer.tools.registry import ToolAnswer, ToolContext, ToolError
 
 if TYPE_CHECKING:
     from remembrancer.app import Remembrancer
+    from remembrancer.bot.server import ServerLibrary
 
 MOST_ROUNDS: Final = 8
 """Replies of a model to one message."""
@@ -40,7 +41,7 @@ class AsyncBotTurn(Prompt):
 
     def __init__(
         self,
-        app: "Remembrancer",
+        app: "Remembrancer | ServerLibrary",
         actor: Actor,
         context: ToolContext,
         prompt: Prompt,
@@ -112,7 +113,7 @@ class BotTurn(Prompt, Synchronous):
 
 @asynccontextmanager
 async def open_turn(
-    app: "Remembrancer",
+    app: "Remembrancer | ServerLibrary",
     actor: Actor,
     conversation: Conversation,
     message: MessageCreate,

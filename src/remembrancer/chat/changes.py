@@ -6,34 +6,42 @@ from uuid import UUID
 
 from remembrancer.access import as_actor
 from remembrancer.app import Remembrancer
+from remembrancer.bot.memory import AsyncMemory
+from remembrancer.bot.names import BotAgent
+from remembrancer.chat.memories import ChatMemory
 from remembrancer.errors import NotFound
 
 
 class MessageChanges:
     """Applies changes of messages, as an agent. Chats and messages that are not stored stay so."""
 
-    def __init__(self, app: Remembrancer, platform: str, agent_id: UUID | None = None) -> None:
-        self._app = app
+    def __init__(
+        self, memory: Remembrancer | AsyncMemory, platform: str, agent: BotAgent | None = None
+    ) -> None:
+        self._memory = ChatMemory(memory, agent)
         self._platform = platform
-        self._actor = as_actor(None, agent_id, entry_point=platform)
+        self._service = as_actor(entry_point=platform)
 
-    async def edit(self, chat_id: str, message_id: str, content: str) -> None:
+    async def edit(self, chat_id: str | int, message_id: str | int, content: str) -> None:
         """Replace the words of a message."""
-        if (conversation_id := await self._conversation(chat_id)) is not None:
-            with suppress(NotFound):
-                await self._app.conversations.edit_message(
-                    self._actor, conversation_id, f"platform:{message_id}", content
-                )
+        with suppress(NotFound):
+            conversation_id = await self._conversation(chat_id)
+            await self._memory.library.conversations.edit_message(
+                self._service, conversation_id, f"platform:{message_id}", content
+            )
 
-    async def delete(self, chat_id: str, message_ids: Iterable[str]) -> None:
+    async def delete(self, chat_id: str | int, message_ids: Iterable[str | int]) -> None:
         """Delete messages for good."""
-        if (conversation_id := await self._conversation(chat_id)) is not None:
+        with suppress(NotFound):
+            conversation_id = await self._conversation(chat_id)
             for message_id in message_ids:
                 with suppress(NotFound):
-                    await self._app.conversations.delete_message(
-                        self._actor, conversation_id, f"platform:{message_id}"
+                    await self._memory.library.conversations.delete_message(
+                        self._service, conversation_id, f"platform:{message_id}"
                     )
 
-    async def _conversation(self, chat_id: str) -> UUID | None:
-        found = await self._app.conversations.on_platform(self._actor, self._platform, chat_id)
-        return None if found is None else found.id
+    async def _conversation(self, chat_id: str | int) -> UUID:
+        agent_id = await self._memory.agent_id(self._service)
+        actor = self._service.acting_for(None, agent_id)
+        conversations = self._memory.library.conversations
+        return (await conversations.find(actor, self._platform, str(chat_id))).id

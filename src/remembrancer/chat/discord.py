@@ -3,9 +3,10 @@
 import io
 import re
 from typing import Any
-from uuid import UUID
 
 from remembrancer.app import Remembrancer
+from remembrancer.bot.memory import AsyncMemory
+from remembrancer.bot.names import BotAgent
 from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ChatCommands, IncomingMessage
 from remembrancer.chat.replies import File, Span
@@ -59,10 +60,15 @@ class DiscordMessenger:
 
 
 def add_memory_command(
-    tree: "app_commands.CommandTree[Any]", app: Remembrancer, agent_id: UUID | None = None
+    tree: "app_commands.CommandTree[Any]",
+    memory: Remembrancer | AsyncMemory,
+    agent: BotAgent | None = None,
 ) -> None:
-    """Add ``/memory`` to a bot, for one agent. The agent never sees the commands."""
-    commands = ChatCommands(app, agent_id)
+    """Add ``/memory`` to a bot, for one agent. The agent never sees the commands.
+
+    The memory may be opened later, and may be that of a server, with the key of a service.
+    """
+    commands = ChatCommands(memory, agent)
 
     async def on_memory(interaction: discord.Interaction[Any], command: str = "list") -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
@@ -83,25 +89,25 @@ def add_memory_command(
 
 
 def add_message_changes(
-    bot: "commands.Bot", app: Remembrancer, agent_id: UUID | None = None
+    bot: "commands.Bot", memory: Remembrancer | AsyncMemory, agent: BotAgent | None = None
 ) -> None:
     """Apply edits and deletions of messages, beside the listeners of the bot.
 
     For conversations with the platform ``discord``, the channel's id, and the ids of its messages.
     """
-    changes = MessageChanges(app, "discord", agent_id)
+    changes = MessageChanges(memory, "discord", agent)
 
     async def on_edit(event: discord.RawMessageUpdateEvent) -> None:
         # Without content only an embed or a pin changed.
         content = event.data.get("content")
         if content is not None:
-            await changes.edit(str(event.channel_id), str(event.message_id), content)
+            await changes.edit(event.channel_id, event.message_id, content)
 
     async def on_delete(event: discord.RawMessageDeleteEvent) -> None:
-        await changes.delete(str(event.channel_id), [str(event.message_id)])
+        await changes.delete(event.channel_id, [event.message_id])
 
     async def on_bulk_delete(event: discord.RawBulkMessageDeleteEvent) -> None:
-        await changes.delete(str(event.channel_id), map(str, sorted(event.message_ids)))
+        await changes.delete(event.channel_id, sorted(event.message_ids))
 
     bot.add_listener(on_edit, "on_raw_message_edit")
     bot.add_listener(on_delete, "on_raw_message_delete")

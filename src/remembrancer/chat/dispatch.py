@@ -1,19 +1,32 @@
 """Commands on any platform: find the user, run the command, send the reply."""
 
+import logging
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from remembrancer.access import STAFF, Actor, as_actor
 from remembrancer.app import Remembrancer
-from remembrancer.chat.handler import CommandHandler, Location
-from remembrancer.chat.parser import Command, parse
-from remembrancer.chat.replies import File, Span, plain_text, split_messages
+from remembrancer.bot.memory import AsyncMemory
+from remembrancer.bot.names import BotAgent
+from remembrancer.bot.server import ServerLibrary
+from remembrancer.chat.handler import CommandHandler, Location, refusal
+from remembrancer.chat.memories import ChatMemory
+from remembrancer.chat.parser import Command, ParseError, parse
+from remembrancer.chat.replies import File, Reply, Span, plain_reply, plain_text, split_messages
+from remembrancer.client import AsyncClient
 from remembrancer.conversations.schemas import ChatCommand, ChatReply, ConversationCreate
+from remembrancer.errors import Forbidden, NotFound, RemembrancerError, Unauthenticated, Unavailable
 from remembrancer.users.schemas import ResolveUser
 from remembrancer.validation import validate
 
+log = logging.getLogger(__name__)
+
 ANSWERED_PRIVATELY = "I have answered you privately."
+LONGEST: Final = 100_000
+"""Characters of one answer of a server, which are split here: only here is the markup known."""
+NO_ANSWER: Final = "The memory does not answer just now. Try again later."
 UNREACHABLE = "Please write to me privately first. I do not show memories in a group."
 
 
@@ -61,24 +74,25 @@ class ChatCommands:
     """Answers ``/memory`` on any platform, for one agent."""
 
     def __init__(
-        self, app: Remembrancer, agent_id: UUID | None = None, service: Actor | None = None
+        self,
+        memory: Remembrancer | AsyncMemory,
+        agent: BotAgent | None = None,
+        service: Actor | None = None,
     ) -> None:
-        self._app = app
-        self._agent_id = agent_id
+        self._memory = ChatMemory(memory, agent)
         self._service = service or as_actor()
-        self._commands = CommandHandler(app)
 
     async def serve(self, messenger: Messenger, message: IncomingMessage) -> bool:
         """Answer a command privately; return false if the message is not a command.
 
-        A group sees only that there is an answer.
+        A group sees only that there is an answer. Raises ``Unavailable`` if the memory is not
+        open, and what a server answers to a key that is none of a service.
         """
         command = parse(message.text)
         if command is None:
             return False
-        location = await self._location(messenger.platform, message, command)
-        reply = await self._commands.answer(location, message.text)
-        assert reply is not None
+        name = message.display_name.strip()[:200] or message.platform_user_id
+        reply = await self._reply(messenger.platform, replace(message, display_name=name), command)
         try:
             for text in split_messages(reply, messenger.markup, messenger.limit, messenger.length):
                 await messenger.send_private(message, text)
@@ -91,32 +105,84 @@ class ChatCommands:
                 await messenger.send_to_chat(message, messenger.markup(Span(ANSWERED_PRIVATELY)))
         return True
 
-    async def _location(self, platform: str, message: IncomingMessage, command: object) -> Location:
-        service = replace(self._service, entry_point=platform)
-        identity = validate(
-            ResolveUser,
+    async def _reply(
+        self, platform: str, message: IncomingMessage, command: Command | ParseError
+    ) -> Reply:
+        library, service = self._memory.library, replace(self._service, entry_point=platform)
+        if isinstance(library, ServerLibrary):
+            try:
+                agent_id = await self._memory.agent_id(service)
+                return await _ask(library.client, platform, message, agent_id)
+            except (Forbidden, Unauthenticated):
+                raise  # the key of the bot: nothing that a person could mend
+            except Unavailable as error:
+                log.warning("a command was not answered: %s", error)
+                return plain_reply(NO_ANSWER)
+            except RemembrancerError as error:
+                return refusal(error)
+        location = await _location(
+            library, service, platform, message, command, await self._memory.agent_id(service)
+        )
+        reply = await CommandHandler(library).answer(location, message.text)
+        assert reply is not None
+        return reply
+
+
+async def _ask(
+    client: AsyncClient, platform: str, message: IncomingMessage, agent_id: UUID | None
+) -> Reply:
+    """Return what a server replies; its ``chat`` is what ``serve`` says too."""
+    command = validate(
+        ChatCommand,
+        platform=platform,
+        platform_user_id=message.platform_user_id,
+        display_name=message.display_name,
+        chat_id=message.chat_id,
+        text=message.text,
+        private=message.private,
+        agent_id=agent_id,
+        longest=LONGEST,
+    )
+    answer = await client.chat.command(command)
+    file = None
+    if answer.file is not None:
+        file = File(answer.file_name or "memory.jsonl", answer.file.encode())
+    lines = [line for text in answer.private for line in text.split("\n")]
+    return Reply([[Span(line)] for line in lines], file)
+
+
+async def _location(
+    app: Remembrancer,
+    service: Actor,
+    platform: str,
+    message: IncomingMessage,
+    command: Command | ParseError,
+    agent_id: UUID | None,
+) -> Location:
+    identity = validate(
+        ResolveUser,
+        platform=platform,
+        platform_user_id=message.platform_user_id,
+        display_name=message.display_name,
+    )
+    actor = service.acting_for((await app.users.resolve(service, identity)).id, agent_id)
+    if not isinstance(command, Command) or command.name not in {"add", "pause", "resume"}:
+        return Location(actor)
+    if command.name == "add":
+        with suppress(NotFound):
+            found = await app.conversations.find(actor, platform, message.chat_id)
+            return Location(actor, found.id)
+        return Location(actor)
+    conversation = await app.conversations.open(
+        actor,
+        validate(
+            ConversationCreate,
+            agent_id=agent_id,
             platform=platform,
-            platform_user_id=message.platform_user_id,
-            display_name=message.display_name.strip()[:200] or message.platform_user_id,
-        )
-        user = await self._app.users.resolve(service, identity)
-        actor = service.acting_for(user.id, self._agent_id)
-        if not isinstance(command, Command) or command.name not in {"add", "pause", "resume"}:
-            return Location(actor)
-        conversations = self._app.conversations
-        if command.name == "add":
-            found = await conversations.on_platform(actor, platform, message.chat_id)
-            return Location(actor, found.id if found else None)
-        conversation = await conversations.open(
-            actor,
-            validate(
-                ConversationCreate,
-                agent_id=self._agent_id,
-                platform=platform,
-                platform_conversation_id=message.chat_id,
-            ),
-        )
-        return Location(actor, conversation.id)
+            platform_conversation_id=message.chat_id,
+        ),
+    )
+    return Location(actor, conversation.id)
 
 
 class _Collected:

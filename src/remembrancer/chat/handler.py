@@ -78,9 +78,7 @@ class CommandHandler:
             location.actor.require_user()
             return await self._handlers[command.name](location, command)
         except RemembrancerError as error:
-            names_field = error.field is not None and not isinstance(error, NotFound)
-            reason = f"{error.field} {error.reason}" if names_field else error.reason
-            return plain_reply(f"That did not work: {reason}.")
+            return refusal(error)
 
     async def _list(self, location: Location, command: Command) -> Reply:
         categories = [command.category] if command.category else []
@@ -249,6 +247,13 @@ class CommandHandler:
                 ),
             ]
         )
+
+
+def refusal(error: RemembrancerError) -> Reply:
+    """Return what a person is told of a command that failed."""
+    names_field = error.field is not None and not isinstance(error, NotFound)
+    reason = f"{error.field} {error.reason}" if names_field else error.reason
+    return plain_reply(f"That did not work: {reason}.")
 
 
 def confirmation(receipt: Receipt) -> str:

@@ -2,9 +2,10 @@
 
 from html import escape
 from typing import Any
-from uuid import UUID
 
 from remembrancer.app import Remembrancer
+from remembrancer.bot.memory import AsyncMemory
+from remembrancer.bot.names import BotAgent
 from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ChatCommands, IncomingMessage, NotReachableError
 from remembrancer.chat.replies import File, Span
@@ -58,11 +59,14 @@ class TelegramMessenger:
 
 def add_memory_command(
     application: "Application[Any, Any, Any, Any, Any, Any]",
-    app: Remembrancer,
-    agent_id: UUID | None = None,
+    memory: Remembrancer | AsyncMemory,
+    agent: BotAgent | None = None,
 ) -> None:
-    """Add ``/memory`` to a bot, for one agent. The agent never sees the commands."""
-    commands = ChatCommands(app, agent_id)
+    """Add ``/memory`` to a bot, for one agent. The agent never sees the commands.
+
+    The memory may be opened later, and may be that of a server, with the key of a service.
+    """
+    commands = ChatCommands(memory, agent)
 
     async def on_memory(update: Update, context: Any) -> None:
         message, user, chat = update.effective_message, update.effective_user, update.effective_chat
@@ -82,19 +86,19 @@ def add_memory_command(
 
 def add_message_changes(
     application: "Application[Any, Any, Any, Any, Any, Any]",
-    app: Remembrancer,
-    agent_id: UUID | None = None,
+    memory: Remembrancer | AsyncMemory,
+    agent: BotAgent | None = None,
 ) -> None:
     """Apply edits of messages, beside the handlers of the bot. Telegram reports no deletions.
 
     For conversations with the platform ``telegram``, the chat's id, and the ids of its messages.
     """
-    changes = MessageChanges(app, "telegram", agent_id)
+    changes = MessageChanges(memory, "telegram", agent)
 
     async def on_edit(update: Update, _context: Any) -> None:
         message = update.edited_message or update.edited_channel_post
         if message is not None and (content := message.text or message.caption) is not None:
-            await changes.edit(str(message.chat_id), str(message.message_id), content)
+            await changes.edit(message.chat_id, message.message_id, content)
 
     # Of each group of handlers, one gets an update.
     application.add_handler(MessageHandler(filters.UpdateType.EDITED, on_edit), group=_CHANGES)

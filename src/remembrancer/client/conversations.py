@@ -70,6 +70,12 @@ class Conversations(Group[By]):
     def list(self, **ids: Unpack[ForAgentPage]) -> Page[Conversation]:
         """List a user's conversations, the newest first."""
 
+    @operation("GET /api/conversations/by-platform")
+    def find(
+        self, platform: str, platform_conversation_id: str, **ids: Unpack[ForAgent]
+    ) -> Conversation:
+        """Return the conversation of an agent with this id on a platform, or raise ``NotFound``."""
+
     @operation("GET /api/conversations/{conversation_id}")
     def get(self, conversation_id: UUID, **ids: Unpack[ForUser]) -> Conversation:
         """Return a conversation of a participant."""

@@ -99,19 +99,19 @@ class Conversations:
         await self._note(actor, action, [conversation_id])
         return Conversation.model_validate(row)
 
-    async def on_platform(
+    async def find(
         self, actor: Actor, platform: str, platform_conversation_id: str
-    ) -> Conversation | None:
+    ) -> Conversation:
         """Return the conversation of the actor's agent with this id on a platform.
 
-        Null if there is none, and for a user who takes no part in it.
+        Raises ``NotFound`` if there is none, and for a user who takes no part in it.
         """
         async with self._backend.database.system_for(actor) as (connection, actor):
             row = await repository.find_on_platform(
                 connection, platform, platform_conversation_id, actor.agent_id
             )
             if row is None or not await _may_open(connection, actor, row.id):
-                return None
+                raise no_such_conversation()
         await self._note(actor, "conversation.read", [row.id])
         return Conversation.model_validate(row)
 

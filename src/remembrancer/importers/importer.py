@@ -267,9 +267,11 @@ class Importer:
         return None
 
     async def _conversation(self, transcript: Transcript) -> schemas.Conversation | None:
-        conversation = await self._app.conversations.on_platform(
-            self._staff, transcript.platform, transcript.conversation
-        )
+        conversation = None
+        with suppress(NotFound):
+            conversation = await self._app.conversations.find(
+                self._staff, transcript.platform, transcript.conversation
+            )
         one_sided = transcript.conversation == f"{UNKNOWN}-{transcript.partner}"
         if transcript.partner is not None and (conversation is None or one_sided):
             async for other in self._chats_with(transcript.platform, transcript.partner):
