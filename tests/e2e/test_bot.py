@@ -310,6 +310,45 @@ async def test_a_memory_that_is_not_open_says_so(tmp_path: Path, database_url: s
         Memory("htp://127.0.0.1:8420", "rmb_x").open()
 
 
+NO_SOURCES: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+    (("",), {}, "source: is empty"),
+    ((" ",), {}, "source: is empty"),
+    (("./memory", "rmb_x"), {}, "key: is for the address of a server"),
+    (("postgresql://127.0.0.1/x", "rmb_x"), {}, "key: is for the address of a server"),
+    ((None, "rmb_x"), {}, "key: is for the address of a server"),
+    (("http://127.0.0.1:1", "rmb_x"), {"workspace": "acme"}, "workspace: is what the key of"),
+]
+
+
+@pytest.mark.parametrize(("where", "more", "words"), NO_SOURCES)
+async def test_a_source_a_key_and_a_workspace_fit_together(
+    where: tuple[Any, ...], more: dict[str, Any], words: str
+) -> None:
+    """An empty variable of the environment opens no other store, and no key is ignored."""
+    with pytest.raises(InvalidInput) as refused:
+        Memory(*where, **more).open()
+    assert str(refused.value).startswith(words)
+    with pytest.raises(InvalidInput) as refused:
+        await AsyncMemory(*where, **more).open()
+    assert str(refused.value).startswith(words)
+
+
+async def test_a_memory_is_of_one_workspace(host: Remembrancer, database_url: str) -> None:
+    """Beside the default one of its database; one that is not there is an error."""
+    await host.workspaces.create(ADMIN, "tenant")
+    settings = host.settings
+    async with AsyncMemory(database_url, workspace="tenant", settings=settings) as memory:
+        await memory.remember("I have a canoe.", user="ada")
+        async with memory.turn("Hello", user="ada") as turn:
+            turn.answer("Hello.")
+    async with AsyncMemory.over(host) as default:
+        assert (await default.recall("canoe", user="ada")).hits == []
+    with Memory(database_url, workspace="tenant", settings=settings) as blocking:
+        assert blocking.recall("canoe", user="ada", limit=1).hits[0].content == "I have a canoe."
+    with pytest.raises(NotFound):
+        Memory(database_url, workspace="nobody", settings=settings).open()
+
+
 async def test_a_notebook_opens_and_closes(waiting: Memory, database_url: str) -> None:
     """In cells of their own: opening twice is opening once, closing twice closing once."""
     memory = Memory(database_url, settings=waiting._settings)

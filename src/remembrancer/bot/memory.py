@@ -53,7 +53,8 @@ T = TypeVar("T")
 
 PRIVATE: Final = "private"
 """The platform of a user's own chat with an agent."""
-SCHEMES: Final = frozenset({"http", "https", "postgres", "postgresql", "postgresql+psycopg"})
+SERVER_SCHEMES: Final = frozenset({"http", "https"})
+SCHEMES: Final = SERVER_SCHEMES | {"postgres", "postgresql", "postgresql+psycopg"}
 """Beginnings of the addresses of servers and databases."""
 NOT_OPEN: Final = (
     "the memory is not open; use it inside of: with Memory(...) as memory, or call memory.open()"
@@ -66,17 +67,40 @@ class _Source:
         source: str | Path | None = None,
         key: str | None = None,
         *,
+        workspace: str | None = None,
         settings: "Settings | None" = None,
     ) -> None:
         """Say where the memory is; ``with`` opens it, or ``open`` until ``close``.
 
         ``source`` is a directory, or the address of a database (``postgresql://…``) or of a server
         (``http://…``), which wants a ``key``. Without it, the settings say; without ``settings``,
-        the environment.
+        the environment. ``workspace`` names one of a directory or a database; the key of a server
+        says which one it is for.
         """
-        self._source = source
+        self._source = None if source is None else str(source)
         self._key = key
+        self._workspace = workspace
         self._settings = settings
+
+    def _check(self) -> str:
+        """Return the scheme of the source; raise ``InvalidInput`` for what does not fit together.
+
+        It is empty for a directory, and without a source.
+        """
+        if self._source is not None and not self._source.strip():
+            raise InvalidInput("is empty; leave it out for what the settings say", field="source")
+        scheme, colon, _ = (self._source or "").partition("://")
+        if colon and scheme not in SCHEMES:
+            reason = f"must be a directory, or an address of {', '.join(sorted(SCHEMES))}"
+            raise InvalidInput(reason, field="source")
+        if colon and scheme in SERVER_SCHEMES:
+            if self._workspace is not None:
+                reason = "is what the key of a server says; leave it out"
+                raise InvalidInput(reason, field="workspace")
+        elif self._key:
+            reason = "is for the address of a server; a directory or a database takes none"
+            raise InvalidInput(reason, field="key")
+        return scheme if colon else ""
 
     @property
     def is_open(self) -> bool:
@@ -119,27 +143,29 @@ class AsyncMemory(_Source):
     async def open(self) -> Self:
         """Open the memory, unless it is open, and return it.
 
-        Raises ``InvalidInput`` for a source that can be none, ``ConfigurationError`` if a store
-        cannot be opened, ``Unavailable`` if a server does not answer, and ``Unauthenticated`` for
-        a wrong key.
+        Raises ``InvalidInput`` for a source that can be none, or a key or workspace that is not
+        for it; ``ConfigurationError`` if a store cannot be opened, ``NotFound`` and what else
+        ``Remembrancer.open`` does for a workspace; ``Unavailable`` if a server does not answer,
+        and ``Unauthenticated`` for a wrong key.
         """
         if self._library is not None:
             return self
-        source = None if self._source is None else str(self._source)
-        scheme, colon, _ = (source or "").partition("://")
-        if colon and scheme not in SCHEMES:
-            reason = f"must be a directory, or an address of {', '.join(sorted(SCHEMES))}"
-            raise InvalidInput(reason, field="source")
+        source, scheme = self._source, self._check()
         async with AsyncExitStack() as stack:
-            if source and source.startswith(("http://", "https://")):
+            if source is not None and scheme in SERVER_SCHEMES:
                 client = await stack.enter_async_context(AsyncClient(source, self._key))
                 await client.keys.own()
                 self._attach(client)
             else:
                 from remembrancer.app import Remembrancer  # noqa: PLC0415 - a server needs none
 
-                directory, url = (None, source) if colon else (source, None)
-                opening = Remembrancer.open(directory, database_url=url, settings=self._settings)
+                directory, url = (None, source) if scheme else (source, None)
+                opening = Remembrancer.open(
+                    directory,
+                    database_url=url,
+                    settings=self._settings,
+                    workspace=self._workspace,
+                )
                 store = await stack.enter_async_context(opening)
                 self._attach(store)
                 self._is_worker_due = store.settings.jobs.in_server
@@ -421,7 +447,9 @@ class Memory(_Source, Synchronous):
         A program that ends without :meth:`close` leaves the data whole.
         """
         if self._behind is None:
-            memory = AsyncMemory(self._source, self._key, settings=self._settings)
+            memory = AsyncMemory(
+                self._source, self._key, workspace=self._workspace, settings=self._settings
+            )
             with ExitStack() as stack:
                 portal, stop = start_portal()
                 stack.callback(stop)
