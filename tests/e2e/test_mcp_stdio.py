@@ -1,11 +1,13 @@
 """``remembrancer mcp`` as a process of its own, with the client of the official SDK."""
 
 import asyncio
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +25,7 @@ from remembrancer import Remembrancer, User
 from remembrancer.cli import main
 from remembrancer.db.embedded import EmbeddedPostgres
 from remembrancer.errors import ConfigurationError, DatabaseUnavailable
+from remembrancer.mcp import stdio
 from remembrancer.mcp.sources import Principal
 from remembrancer.mcp.stdio import open_lazily
 
@@ -177,13 +180,65 @@ def test_it_ends_with_its_input_and_with_a_signal(database_url: str) -> None:
             assert process.stderr.read() == b""
 
 
-def test_what_cannot_be_opened_is_told_in_one_line(database_url: str) -> None:
-    """Such as a user who is not there: exit code 2, while the input is open."""
-    with start("--database-url", database_url, "mcp", "--user", "nobody:1") as process:
-        assert process.wait(60) == 2
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 2,
+    "method": "tools/call",
+    "params": {"name": "memory_recall", "arguments": {"query": "tea"}},
+}
+
+
+@pytest.mark.parametrize(
+    "whom",
+    [
+        ["--user", "nobody:1"],
+        ["--agent", "Nobody"],
+        ["--url", "http://127.0.0.1:9"],
+    ],
+)
+def test_what_cannot_be_opened_is_told_in_one_line(database_url: str, whom: list[str]) -> None:
+    """Such as a user who is not there: exit code 2, and no client gets an answer before it."""
+    with start("--database-url", database_url, "mcp", *whom) as process:
+        assert process.stdin
+        assert process.stdout
         assert process.stderr
+        for request in (HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, CALL):
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        assert process.wait(60) == 2
+        assert process.stdout.read() == b""
         [line] = process.stderr.read().decode().splitlines()
-        assert line.startswith("error: user: ")
+        assert line.startswith("error: ")
+
+
+def test_a_line_that_comes_after_the_end_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop is gone, and nobody is warned."""
+
+    async def lines() -> Any:
+        return stdio._Lines()
+
+    (tmp_path / "input").touch()
+    with (tmp_path / "input").open() as source:
+        monkeypatch.setattr(sys, "stdin", source)
+        left = asyncio.run(lines())
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(RuntimeError):
+            left._put("{}")
+        gc.collect()
+    assert [str(warning.message) for warning in warned] == []
 
 
 @pytest.mark.parametrize(
@@ -298,6 +353,30 @@ def test_install_prints_what_a_client_must_know(
     assert Path(made["command"]).exists()
     assert f"{tmp_path}/.mcp.json" in printed.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_install_refuses_a_platform_that_is_misspelt(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As Python does: it would be somebody else. Nothing is written."""
+    file = tmp_path / "config.json"
+    to_file = ("--client", "cursor", "--write", "--file", str(file))
+    assert install(*to_file, "--user", "dicsord:1") == 2
+    assert "user: unknown platform" in capsys.readouterr().err
+    assert not file.exists()
+    for user in ("discord:1", "local:ada", "Ada", "0b9c1f8e-6b0e-4a37-9a51-1d6f3b7e2c11"):
+        assert install(*to_file, "--user", user) == 0
+
+
+def test_install_names_the_settings_file_that_it_finds(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the assistant starts looks for none by itself."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "remembrancer.toml").write_text("[mcp]\ntools = 'small'\n", "utf-8")
+    assert install("--client", "cursor") == 0
+    made = json.loads(capsys.readouterr().out)["mcpServers"]["remembrancer"]
+    assert made["args"][:2] == ["--settings", str(tmp_path / "remembrancer.toml")]
 
 
 def test_install_writes_into_a_file_that_is_there(

@@ -91,8 +91,16 @@ def serve(
         if key_file is not None:
             raise InvalidInput("is only for --url; leave it out", field="key-file")
         embedded = settings.database_url is None
-        catalogue = MemoryTools(options.tools)
-        run(stdio.serve(lambda: _store(settings, options), reopens=embedded, catalogue=catalogue))
+        # Whom the settings name may not be there: that is told before the client gets an answer.
+        is_named = options.user is not None or options.agent is not None
+        catalogue = None if is_named else MemoryTools(options.tools)
+        run(
+            stdio.serve(
+                lambda: _store(settings, options, after_lists=not is_named),
+                reopens=embedded,
+                catalogue=catalogue,
+            )
+        )
     else:
         options = options.model_copy(update={"url": server_address(options.url)})
         key = key_of(options, key_file)
@@ -117,11 +125,14 @@ def key_of(settings: McpSettings, key_file: Path | None) -> str:
 
 
 @asynccontextmanager
-async def _store(settings: Settings, options: McpSettings) -> AsyncIterator["Source"]:
+async def _store(
+    settings: Settings, options: McpSettings, *, after_lists: bool
+) -> AsyncIterator["Source"]:
     from remembrancer.mcp.sources import StoreSource  # noqa: PLC0415 - as below
 
-    # Clients ask for the lists first. Their answers need no store, and the core for themselves.
-    await asyncio.sleep(LISTS_SECONDS)
+    if after_lists:
+        # Clients ask for the lists first. Their answers need no store, and the core for themselves.
+        await asyncio.sleep(LISTS_SECONDS)
     with starting_database(settings) as database:
         with uncollected():
             await asyncio.to_thread(import_module, "remembrancer.app")

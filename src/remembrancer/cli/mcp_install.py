@@ -48,6 +48,7 @@ def install(
     """
     settings = settings_of(context)
     options = merge_options(settings.mcp, url=url, user=user, agent=agent)
+    _check_platform(options.user)
     chosen = {} if tools is None else {"tools": tools.value}
     command = [
         *_command(context, settings, options, key_file),
@@ -70,6 +71,17 @@ def install(
         typer.echo(f"The file is {path}. To write it: --write", err=True)
         return
     typer.echo(_write(path, client, server))
+
+
+def _check_platform(user: str | None) -> None:
+    """Refuse a platform that is more likely misspelt than new: no store is here to ask."""
+    from remembrancer.bot.names import PLATFORMS  # noqa: PLC0415 - other commands need none
+
+    platform, colon, _ = (user or "").partition(":")
+    if colon and platform not in PLATFORMS | {"local"}:
+        known = ", ".join(sorted(PLATFORMS))
+        reason = f"unknown platform; known are {known}. A user on another one has an id to give"
+        raise InvalidInput(reason, field="user")
 
 
 def merge_options(settings: McpSettings, **values: object) -> McpSettings:

@@ -49,6 +49,10 @@ class LazySource:
                 await self._lost.wait()
                 self._lost.clear()
 
+    async def opened(self) -> None:
+        """Wait for the first opening."""
+        await asyncio.shield(self._source)
+
     async def ask(self, request: Callable[[Source], Awaitable[T]]) -> T:
         source = await asyncio.shield(self._source)
         try:
@@ -84,7 +88,7 @@ async def serve(
 ) -> None:
     """Answer requests until the input ends or a signal arrives; raise the errors of opening.
 
-    With a ``catalogue``, lists are answered before the source is open.
+    With a ``catalogue``, lists are answered before the source is open; without, nothing is.
     """
     task = asyncio.current_task()
     assert task is not None
@@ -95,6 +99,8 @@ async def serve(
         with uncollected(), extra("mcp"):
             import_module("remembrancer.mcp.server")
         async with open_lazily(open_source, reopens=reopens) as source:
+            if catalogue is None:
+                await source.opened()
             await _answer(source, catalogue)
     except (asyncio.CancelledError, BrokenPipeError):
         return
@@ -133,13 +139,15 @@ class _Lines:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue(maxsize=16)
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        self._room = threading.Semaphore(16)
         self._input = os.dup(sys.stdin.fileno())
         # A daemon: it ends with the input, or with the process.
         threading.Thread(target=self._read, daemon=True).start()
 
     async def __aiter__(self) -> AsyncIterator[str]:
         while (line := await self._lines.get()) is not None:
+            self._room.release()
             yield line
 
     def _read(self) -> None:
@@ -156,4 +164,5 @@ class _Lines:
             self._put(None)
 
     def _put(self, line: str | None) -> None:
-        asyncio.run_coroutine_threadsafe(self._lines.put(line), self._loop).result()
+        self._room.acquire()
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
