@@ -827,6 +827,24 @@ def test_a_chat_with_an_agent(
         assert words in refused(cli("chat", "--user", "Ute", *options))
 
 
+def test_a_chat_without_a_language_model_is_refused(
+    cli: Cli, server: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A prompt is no answer. It is shown to whoever asks for it; nothing else is stored."""
+    monkeypatch.delenv("REMEMBRANCER_LLM__MODEL", raising=False)
+    cli("users", "resolve", "web", "uwe", "--name", "Uwe")
+    with typed(tmp_path / "first", "I play the tuba"):
+        said = refused(cli("chat", "--user", "Uwe"))
+    assert "no language model to chat with" in said
+    with psycopg.connect(server[1]) as connection:
+        counted = "SELECT count(*) FROM messages WHERE content LIKE '%tuba%'"
+        assert connection.execute(counted).fetchall() == [(0,)]
+    with typed(tmp_path / "second", "I play the tuba"):
+        shown = cli("chat", "--user", "Uwe", "--prompt")
+    assert shown.code == 0, shown.err
+    assert shown.out.startswith("## Memory\n")
+
+
 def test_ctrl_c_stops_an_answer_and_then_the_chat(
     cli: Cli, server: tuple[Path, str], scripted: Scripted
 ) -> None:

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from io import FileIO
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 from uuid import UUID
 
 import typer
@@ -22,11 +22,16 @@ from remembrancer.cli.actors import actor_for
 from remembrancer.cli.options import AgentOption, RequiredUser
 from remembrancer.cli.runtime import SERVICE, with_store
 from remembrancer.conversations.schemas import Conversation, ConversationCreate
-from remembrancer.errors import InvalidInput
+from remembrancer.errors import ConfigurationError, InvalidInput
 from remembrancer.llm import create_language_model
 
 if TYPE_CHECKING:
     from remembrancer.llm.language_model import LanguageModel
+
+NO_MODEL: Final = (
+    "no language model to chat with; set REMEMBRANCER_LLM__MODEL or pass --model. "
+    "To see what an agent would be told: --prompt"
+)
 
 
 def chat(
@@ -53,11 +58,17 @@ def chat(
     no_tools: Annotated[
         bool, typer.Option("--no-tools", help="The agent gets no tools for its memory.")
     ] = False,
+    prompt: Annotated[
+        bool,
+        typer.Option(
+            "--prompt", help="Show what the agent would be told, and ask no language model."
+        ),
+    ] = False,
 ) -> None:
     """Talk to an agent with memory, here in the terminal.
 
     /memory lists what it remembers, /memory help lists what else you can do. Ctrl-C stops an
-    answer, Ctrl-D ends the chat. Without a language model it shows what an agent would be told.
+    answer, Ctrl-D ends the chat. It needs a language model.
 
     Examples:
       remembrancer chat --user Ada --agent "Kitchen helper"
@@ -66,12 +77,17 @@ def chat(
 
     async def work(app: Remembrancer) -> None:
         actor = await actor_for(app, user, agent)
-        place = await _open(app, actor, conversation)
-        actor = actor.acting_for(None, place.agent_id)
-        persona = await app.agents.get(SERVICE, place.agent_id) if place.agent_id else None
+        earlier = await _earlier(app, actor, conversation)
+        agent_id = actor.agent_id if earlier is None else earlier.agent_id
+        actor = actor.acting_for(None, agent_id)
+        persona = await app.agents.get(SERVICE, agent_id) if agent_id else None
         async with _language_model(app, model or model_of(persona)) as language_model:
+            if language_model is None and not prompt:
+                raise ConfigurationError(NO_MODEL)
+            new = ConversationCreate(agent_id=agent_id, platform="console")
+            place = earlier or await app.conversations.open(actor, new)
             loop = None
-            if language_model is not None:
+            if language_model is not None and not prompt:
                 options = AgentOptions(
                     system_prompt=persona.system_prompt if persona else "",
                     temperature=persona.temperature if persona else None,
@@ -83,7 +99,7 @@ def chat(
             console = Console(app, actor, place, loop, write=_write)
             if sys.stdin.isatty():
                 who = persona.name if persona else "No agent"
-                which = language_model.name if language_model else "no language model"
+                which = language_model.name if language_model and loop else "no language model"
                 console.note(f"{who}, {which}. /memory help lists the commands.")
                 console.note(f"To go on later: --conversation {place.id}")
             await _talk(console)
@@ -91,10 +107,11 @@ def chat(
     with_store(context, work)
 
 
-async def _open(app: Remembrancer, actor: Actor, conversation: UUID | None) -> Conversation:
+async def _earlier(
+    app: Remembrancer, actor: Actor, conversation: UUID | None
+) -> Conversation | None:
     if conversation is None:
-        new = ConversationCreate(agent_id=actor.agent_id, platform="console")
-        return await app.conversations.open(actor, new)
+        return None
     place = await app.conversations.get(actor, conversation)
     if actor.agent_id not in {None, place.agent_id}:
         raise InvalidInput("is not the agent of this conversation; leave it out", field="agent")
