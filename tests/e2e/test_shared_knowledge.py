@@ -20,6 +20,7 @@ from remembrancer import (
     as_actor,
 )
 from remembrancer.chat.dispatch import ChatCommands
+from remembrancer.chat.handler import SHARED
 from remembrancer.cli import main
 from remembrancer.settings import ToolSettings
 from remembrancer.testing import FakePlatform
@@ -135,9 +136,28 @@ async def test_a_user_is_told_why_in_mcp_and_in_a_chat(
         assert "shared knowledge" in await refused(client, "forget_memory", memory_id=shared)
     chat = FakePlatform(ChatCommands(memory, agent.id), platform="discord", limit=2000)
     for command in (f"delete {shared}", f"edit {shared} It never closes."):
-        answer = await chat.type(f"/memory {command}", user="Ada-1", name="Ada")
-        assert "shared knowledge" in "\n".join(answer)
+        [answer] = await chat.type(f"/memory {command}", user="Ada-1", name="Ada")
+        assert answer == SHARED
     assert (await door.read(shared))["version"] == 1
+
+
+async def test_a_chat_lists_it_without_an_id(
+    door: Door, memory: Remembrancer, agent: Agent
+) -> None:
+    """Nobody there tries to delete it; their own memories have one."""
+    shared = await _told(door)
+    chat = FakePlatform(ChatCommands(memory, agent.id), platform="discord", limit=2000)
+    [listed] = await chat.type("/memory", user="Ada-1", name="Ada")
+    assert "told to everybody" in listed
+    assert CLOSED in listed
+    assert shared not in listed
+    assert "delete" not in listed
+    [found] = await chat.type("/memory search kitchen", user="Ada-1", name="Ada")
+    assert CLOSED in found
+    assert shared not in found
+    await chat.type("/memory add I like tea", user="Ada-1", name="Ada")
+    [listed] = await chat.type("/memory", user="Ada-1", name="Ada")
+    assert listed.index("I like tea") < listed.index(CLOSED) < listed.index("delete")
 
 
 async def test_admins_list_forget_and_restore_it_on_a_page(

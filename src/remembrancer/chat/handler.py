@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -14,7 +15,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.chat.parser import USAGE, Command, ParseError, parse
 from remembrancer.chat.replies import File, Reply, Span, plain_reply
 from remembrancer.erasure.schemas import Receipt
-from remembrancer.errors import NotFound, RemembrancerError
+from remembrancer.errors import Forbidden, NotFound, RemembrancerError
 from remembrancer.memories import schemas
 from remembrancer.paging import all_items
 from remembrancer.preferences.schemas import PreferenceUpdate
@@ -25,6 +26,10 @@ from remembrancer.validation import validate
 
 PAGE_SIZE: Final = 20
 MAX_HITS: Final = 10
+SHARED: Final = (
+    "This is shared knowledge, which everybody is told. Only those who run this bot can change it."
+)
+_CHANGES: Final = frozenset({"edit", "delete", "restore"})
 DESCRIPTION: Final = 300
 """Characters that tell of an invitation."""
 
@@ -77,8 +82,17 @@ class CommandHandler:
         try:
             location.actor.require_user()
             return await self._handlers[command.name](location, command)
+        except Forbidden as error:
+            if command.name in _CHANGES and await self._is_shared(location, command):
+                return plain_reply(SHARED)
+            return refusal(error)
         except RemembrancerError as error:
             return refusal(error)
+
+    async def _is_shared(self, location: Location, command: Command) -> bool:
+        with suppress(NotFound):
+            return (await self._app.memories.get(location.actor, command.id)).user_id is None
+        return False
 
     async def _list(self, location: Location, command: Command) -> Reply:
         categories = [command.category] if command.category else []
@@ -108,7 +122,12 @@ class CommandHandler:
         answer = await self._app.memories.recall(location.actor, query)
         if not answer.hits:
             return plain_reply("No memory matches.")
-        return Reply([_line(hit.id, hit.content, _origin(hit)) for hit in answer.hits])
+        return Reply(
+            [
+                _line(hit.id, hit.content, _origin(hit)) if hit.user_id else _shared_line(hit)
+                for hit in answer.hits
+            ]
+        )
 
     async def _show(self, location: Location, command: Command) -> Reply:
         memory = await self._app.memories.get(location.actor, command.id)
@@ -270,18 +289,23 @@ def _invitation_id(invitation: Invitation) -> str:
 def _list_reply(page: schemas.MemoryPage, command: Command, noun: str) -> Reply:
     if not page.items:
         return plain_reply(f"No {noun} {'on this page' if command.page > 1 else 'yet'}.")
-    ordered = sorted(page.items, key=lambda m: (m.category.value, m.created_at, m.id))
+    own = [memory for memory in page.items if memory.user_id is not None]
+    ordered = sorted(own, key=lambda m: (m.category.value, m.created_at, m.id))
     lines: list[list[Span]] = [[Span(f"Your {noun}: {page.total}", "bold")]]
     for category, memories in groupby(ordered, key=lambda m: m.category):
         if command.name == "list":
             lines += [[], [Span(category.value.title(), "bold")]]
         lines += [[Span("• "), *_memory_line(memory)] for memory in memories]
+    if shared := [memory for memory in page.items if memory.user_id is None]:
+        lines += [[], [Span("Shared knowledge, told to everybody", "bold")]]
+        lines += [[Span("• "), *_shared_line(memory)] for memory in shared]
     if page.next_cursor is not None:
         next_command = (
             f"{command.name} {command.category.value if command.category else ''}".strip()
         )
         lines += [[], [Span("More: "), Span(f"/memory {next_command} {command.page + 1}", "code")]]
-    lines += [[], [Span("To delete one: "), Span("/memory delete <id>", "code")]]
+    if own:
+        lines += [[], [Span("To delete one: "), Span("/memory delete <id>", "code")]]
     return Reply(lines)
 
 
@@ -294,6 +318,11 @@ def _memory_line(memory: schemas.Memory) -> list[Span]:
 
 def _origin(item: schemas.Memory | Hit) -> str:
     return "shared" if item.user_id is None else " ".join(origin(item).split())
+
+
+def _shared_line(item: schemas.Memory | Hit) -> list[Span]:
+    """Without an id, since nobody in a chat can change it."""
+    return [Span(" ".join(item.content.split())), Span(" (shared)")]
 
 
 def _line(memory_id: str, content: str, origin: str = "") -> list[Span]:
