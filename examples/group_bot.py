@@ -30,7 +30,10 @@ model = client(
 
 def post(server: httpx.Client, path: str, **body: Any) -> Any:
     """Send a request and return its answer."""
-    return server.post(path, json=body).raise_for_status().json()
+    answer = server.post(path, json=body)
+    if answer.is_error:
+        sys.exit(f"{answer.url} answered {answer.status_code}: {answer.text}")
+    return answer.json()
 
 
 def handle(bot: str, name: str, text: str) -> None:
@@ -70,4 +73,7 @@ if __name__ == "__main__":
     helper = post(memory, "/api/agents/resolve", name="Helper")["id"]
     for line in sys.stdin:
         speaker, _, said = line.strip().partition(": ")
-        handle(helper, speaker, said)
+        if speaker and said:
+            handle(helper, speaker, said)
+        else:
+            print('Write who says what, such as "Ada: Hello".', file=sys.stderr)

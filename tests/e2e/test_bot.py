@@ -607,6 +607,15 @@ async def test_the_tool_loop_runs_with_an_openai_client(bot: AsyncMemory, model:
     assert ("assistant", answer) in texts()
 
 
+async def test_what_is_no_client_of_a_model_is_named(bot: AsyncMemory) -> None:
+    """Such as the model in its place."""
+    wrong: Any
+    async with bot.turn("Hello", user="ada") as turn:
+        for wrong in ("gpt-5-mini", None, bot):
+            with pytest.raises(InvalidInput, match="client: is none; pass one with"):
+                await turn.complete(wrong, model="scripted")
+
+
 async def test_a_failing_model_costs_no_message(bot: AsyncMemory, model: Scripted) -> None:
     """An answer before a failure was not given to anybody, and a call of no tool is told to it."""
     model.said = [Reply("Wait.", calls=[("no_such_tool", {})]), Reply("down", 500)]

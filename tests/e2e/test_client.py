@@ -367,6 +367,19 @@ async def test_errors_are_those_of_the_library(api: Api, ada: User, bob: User) -
             await nobody.keys.own()
 
 
+def test_a_wrong_argument_names_its_method() -> None:
+    """As Python does for a function."""
+    with Client("http://127.0.0.1:1", "rmb_x") as client:
+        calls: list[tuple[Any, dict[str, Any], str]] = [
+            (client.remember, {"content": "x", "importanse": 1}, r"remember\(\) got an unexpected"),
+            (client.memories.list, {"limt": 1}, r"Memories.list\(\) got an unexpected"),
+            (client.users.get, {}, r"Users.get\(\) missing a required argument: 'user_id'"),
+        ]
+        for method, arguments, words in calls:
+            with pytest.raises(TypeError, match=words):
+                method(**arguments)
+
+
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
     """Its address is named; no words of a request are."""
     quick = Retries(most=1, first_wait=0)

@@ -140,7 +140,8 @@ async def test_a_group_bot_over_rest(
         return run(script, tmp_path, **more)
 
     async with served(memory) as url:
-        first = "Ada: Shall we eat on Friday?\nBob: I eat no nuts.\nBob: /memory add Bob has a dog."
+        first = "Ada: Shall we eat on Friday?\n\nhello\n: hello\n"
+        first += "Bob: I eat no nuts.\nBob: /memory add Bob has a dog."
         shown = await asyncio.to_thread(chat, url, first)
         assert shown.startswith("Friday is fine.\nNo nuts for Bob.\n[to Bob alone]\nRemembered: [")
         asked = len(model.requests)
@@ -154,6 +155,25 @@ async def test_a_group_bot_over_rest(
     assert texts[0] == "Ada: Shall we eat on Friday?"
     assert texts[-1] == "Ada: What may Bob eat?"
     assert rows("SELECT count(*) FROM conversations") == [(1,)]
+
+
+async def test_a_group_bot_passes_on_what_the_server_says(
+    memory: Remembrancer, tmp_path: Path
+) -> None:
+    """Such as what is wrong with its key."""
+    async with served(memory) as url:
+        environment = {
+            **os.environ,
+            "REMEMBRANCER_URL": url,
+            "REMEMBRANCER_KEY": "rmb_nobody",
+            "OPENAI_API_KEY": "none",
+        }
+        program = [sys.executable, str(EXAMPLES / "group_bot.py")]
+        ended = await asyncio.to_thread(
+            subprocess.run, program, env=environment, capture_output=True, check=False
+        )
+    [line] = ended.stderr.decode().splitlines()
+    assert "/api/agents/resolve answered 401: {" in line
 
 
 # An assistant that is restarted ------------------------------------------------------------------

@@ -14,7 +14,7 @@ from remembrancer.agents.schemas import Agent
 from remembrancer.bot.portal import Synchronous, Waits
 from remembrancer.bot.prompt import Prompt
 from remembrancer.conversations.schemas import Conversation, MessageCreate
-from remembrancer.errors import UnusableAnswer
+from remembrancer.errors import InvalidInput, UnusableAnswer
 from remembrancer.llm.messages import ToolSchema
 from remembrancer.tools.registry import ToolAnswer, ToolContext, ToolError
 
@@ -69,9 +69,13 @@ class AsyncBotTurn(Prompt):
     async def complete(self, /, client: ChatClient, *, model: str, **options: Any) -> str:
         """Ask a model, call the tools that it wants, and take and return its answer.
 
-        ``options`` go into each request, such as ``temperature``. Raises what the client does, and
-        ``UnusableAnswer`` if the model answers nothing, or calls tools in each of 8 replies.
+        ``options`` go into each request, such as ``temperature``. Raises what the client does,
+        ``InvalidInput`` for what is no client, and ``UnusableAnswer`` if the model answers
+        nothing, or calls tools in each of 8 replies.
         """
+        if not hasattr(getattr(client, "chat", None), "completions"):
+            reason = "is none; pass one with chat.completions, such as openai.OpenAI()"
+            raise InvalidInput(reason, field="client")
         messages: list[Any] = list(self.messages)
         texts: list[str] = []
         if self.tool_schemas:

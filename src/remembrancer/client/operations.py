@@ -147,7 +147,11 @@ class _Operation:
     def call(self, *args: Any, **kwargs: Any) -> Call[Any]:
         """Return the request for these arguments."""
         options = self._options
-        bound = self.signature.bind(None, *args, **kwargs)
+        try:
+            bound = self.signature.bind(None, *args, **kwargs)
+        except TypeError as error:
+            name = self._function.__qualname__.removeprefix("_Nouns.")
+            raise TypeError(f"{name}() {error}") from None
         given = set(bound.arguments)
         bound.apply_defaults()
         arguments: dict[str, Any] = dict(list(bound.arguments.items())[1:])
