@@ -144,6 +144,7 @@ class Rest:
             "q": "tea",
             "platform": "discord",
             "platform_user_id": "Ada-1",
+            "platform_conversation_id": "tea-room-1",
             "user_id": self.ids["user_id"],
         }
         names = {name for name, _ in operation.parameters("query")}
@@ -256,6 +257,9 @@ def _operations(application: FastAPI) -> list[Operation]:
 async def rest(api: Api, ada: User, agent: Agent, application: FastAPI) -> Rest:
     memory = await api.memory.remember("Ada likes tea.", user=ada)
     target = await api.memory.remember("Ada plays the cello.", user=ada)
+    await api.memory.conversations.open(
+        as_actor(ada), platform="discord", platform_conversation_id="tea-room-1"
+    )
     opened = await api.memory.conversations.open(as_actor(ada), ConversationCreate())
     said = await api.memory.conversations.append(
         as_actor(ada), opened.id, [MessageCreate(content="Tea!")]

@@ -8,7 +8,15 @@ import pytest
 from helpers import Api, rows
 from test_bot import bot
 
-from remembrancer import AsyncClient, AsyncMemory, Forbidden, Remembrancer, Unavailable, User
+from remembrancer import (
+    AsyncClient,
+    AsyncMemory,
+    Forbidden,
+    Remembrancer,
+    Unavailable,
+    User,
+    as_actor,
+)
 from remembrancer.bot.server import ServerLibrary
 from remembrancer.chat.changes import MessageChanges
 from remembrancer.chat.dispatch import ANSWERED_PRIVATELY, NO_ANSWER, ChatCommands
@@ -62,6 +70,28 @@ async def test_changes_of_messages_find_those_of_the_turns(bot: AsyncMemory) -> 
     await changes.delete(99, [13, 12])
     assert rows(contents) == [("My boat is viridian.",)]
     assert rows("SELECT platform_conversation_id FROM conversations") == [("99",)]
+
+
+async def test_a_person_finds_the_chats_they_take_part_in(bot: AsyncMemory, api: Api) -> None:
+    """By the platform's id, with a key of their own; a service finds those of its agent."""
+    async with bot.turn("Hello", name="Ada", **CHAT) as turn:
+        assert turn.agent is not None
+        where = {"platform": "discord", "platform_conversation_id": "99"}
+        where["agent_id"] = str(turn.agent.id)
+    for who, status in (("7", 200), ("8", 404)):
+        user = await api.memory.users.resolve(
+            as_actor(), platform="discord", platform_user_id=who, display_name="Somebody"
+        )
+        for headers in (await api.key_of(user), api.service):
+            found = await api.client.get(
+                "/api/conversations/by-platform", params=where, headers=headers
+            )
+            assert found.status_code == (200 if headers is api.service else status)
+    del where["agent_id"]
+    found = await api.client.get(
+        "/api/conversations/by-platform", params=where, headers=api.service
+    )
+    assert found.status_code == 404
 
 
 async def test_bots_of_discord_take_the_memory_of_a_bot(bot: AsyncMemory) -> None:

@@ -32,6 +32,7 @@ UNKNOWN = {
     "job_id": "9999999",
     "platform_user_id": "nobody",
     "platform_message": "platform:tea-2",
+    "platform_chat": "tea-room-2",
     "ada": "discord:Nobody-1",
 }
 """Ids like the others that nobody has; for all others, a new UUID."""
@@ -43,6 +44,7 @@ OF_THE_ANSWER = {"content-length", "date", "server-timing", "x-request-id"}
 FACT = {"content": "A fact"}
 TALK, MESSAGE = {"conversation_id": "<conversation_id>"}, {"message_id": "<message_id>"}
 MEMORY = "<memory_id>"
+BY_PLATFORM = "/api/conversations/by-platform?platform=discord&platform_conversation_id="
 NAMED: list[tuple[str, str, Json | None]] = [
     ("POST", "/api/memory/", FACT | {"space_id": "<space_id>"}),
     ("POST", "/api/memory/", FACT | TALK),
@@ -62,6 +64,7 @@ NAMED: list[tuple[str, str, Json | None]] = [
     ("POST", "/api/memory/forget", {"memory_ids": [MEMORY]}),
     ("POST", "/api/memory/review", {"decisions": [{"memory_id": MEMORY, "decision": "confirm"}]}),
     ("POST", "/api/conversations", {"space_id": "<space_id>"}),
+    ("GET", f"{BY_PLATFORM}<platform_chat>", None),
     ("DELETE", "/api/conversations/%(talk)s/messages/<platform_message>", None),
     ("PATCH", "/api/conversations/%(talk)s/messages/<platform_message>", {"content": "No"}),
     ("POST", "/api/spaces/%(ours)s/memories", FACT | TALK),
@@ -215,7 +218,11 @@ async def test_what_is_foreign_in_a_request_about_oneself_is_answered_alike(
     # What is in memory decides what a context and a recall send.
     await rest.client.post("/api/memory/context", json={"message": "tea"}, headers=headers)
     await memory.reads.flush()
-    foreign_ids = rest.ids | {"platform_message": "platform:tea-1", "ada": "discord:Ada-1"}
+    foreign_ids = rest.ids | {
+        "platform_message": "platform:tea-1",
+        "platform_chat": "tea-room-1",
+        "ada": "discord:Ada-1",
+    }
     told: dict[str, Json] = {}
     for method, path, body in NAMED:
         [name] = re.findall(r"<(\w+)>", f"{path} {body}")

@@ -75,13 +75,21 @@ async def find_on_platform(
     platform: str,
     platform_conversation_id: str,
     agent_id: UUID | None,
+    *,
+    participant: UUID | None = None,
 ) -> ConversationRow | None:
+    """Return a conversation by its platform's id; with a participant, only one of theirs."""
     column = conversations.c
     query = select(conversations).where(
         column.platform == platform,
         column.platform_conversation_id == platform_conversation_id,
         column.agent_id.is_not_distinct_from(agent_id),
     )
+    if participant is not None:
+        of_theirs = select(participants.c.conversation_id).where(
+            participants.c.user_id == participant
+        )
+        query = query.where(column.id.in_(of_theirs))
     return await first_row(connection, ConversationRow, query)
 
 

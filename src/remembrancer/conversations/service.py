@@ -107,10 +107,16 @@ class Conversations:
         Raises ``NotFound`` if there is none, and for a user who takes no part in it.
         """
         async with self._backend.database.system_for(actor) as (connection, actor):
+            # An agent is in the chat with all who are there; one statement for what is not theirs.
+            participant = actor.require_user() if actor.role is Role.USER else None
             row = await repository.find_on_platform(
-                connection, platform, platform_conversation_id, actor.agent_id
+                connection,
+                platform,
+                platform_conversation_id,
+                actor.agent_id,
+                participant=participant,
             )
-            if row is None or not await _may_open(connection, actor, row.id):
+            if row is None:
                 raise no_such_conversation()
         await self._note(actor, "conversation.read", [row.id])
         return Conversation.model_validate(row)
