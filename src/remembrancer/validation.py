@@ -86,14 +86,21 @@ def validate_json(model: type[Model], text: str | bytes) -> Model:
 
 
 def check_names(
-    names: Iterable[str], known: Collection[str], *, lists: Collection[str] = ()
+    names: Iterable[str],
+    known: Collection[str],
+    *,
+    lists: Collection[str] = (),
+    elsewhere: Collection[str] = (),
+    place: str = "",
 ) -> None:
     """Raise ``InvalidInput`` for a query parameter that is unknown, or is there twice.
 
-    ``lists`` may be there more than once.
+    ``lists`` may be there more than once. The names ``elsewhere`` belong in ``place``.
     """
     seen: set[str] = set()
     for name in names:
+        if name not in known and name in elsewhere:
+            raise InvalidInput(f"belongs in the {place} of this request", field=name)
         if name not in known:
             field = name if name.isprintable() and len(name) <= 40 else "query"
             raise InvalidInput("is not a parameter of this request; leave it out", field=field)

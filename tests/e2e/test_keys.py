@@ -32,7 +32,7 @@ async def test_a_rotated_key_has_a_new_secret_and_a_grace_for_the_old(
     """Both work for a while; then the old one ends, and by its name the new one is revoked."""
     old = await memory.keys.create(ADMIN, KeyCreate(name="a/bot", role=Role.SERVICE))
     response = await api.client.post(
-        "/api/keys/a%2Fbot/rotate", params={"grace": 60}, headers=api.admin
+        "/api/keys/a%2Fbot/rotate", json={"grace": 60}, headers=api.admin
     )
     new = response.json()
     assert response.status_code == 201
@@ -81,8 +81,27 @@ async def test_a_name_that_is_no_key_or_several_is_refused(api: Api, memory: Rem
         assert response.status_code == status
         response = await api.client.post(f"/api/keys/{path}/rotate", headers=api.service)
         assert response.status_code == 403
-    response = await api.client.post("/api/keys/bot/rotate?grace=2592001", headers=api.admin)
+    response = await api.client.post(
+        "/api/keys/bot/rotate", json={"grace": 2592001}, headers=api.admin
+    )
     assert response.status_code == 422
+
+
+async def test_a_grace_in_the_wrong_place_says_where_it_belongs(
+    api: Api, memory: Remembrancer
+) -> None:
+    """Whoever left it out would get a day; the same for a parameter in the body."""
+    await memory.keys.create(ADMIN, KeyCreate(name="bot", role=Role.SERVICE))
+    refused = await api.client.post("/api/keys/bot/rotate?grace=0", headers=api.admin)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        422,
+        "grace: belongs in the JSON body of this request",
+    )
+    refused = await api.client.post("/api/retention", json={"dry_run": False}, headers=api.admin)
+    assert (refused.status_code, refused.json()["detail"]) == (
+        422,
+        "dry_run: belongs in the query of this request",
+    )
 
 
 async def test_a_key_that_has_expired_already_is_not_created(

@@ -11,8 +11,7 @@ from remembrancer.api.endpoints import Router
 from remembrancer.api.erasure import DryRun
 from remembrancer.audit.schemas import AuditFilter, AuditLine
 from remembrancer.jobs.schemas import JobPage, JobStatus
-from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, KeyHolder, NewKey
-from remembrancer.keys.service import LONGEST_GRACE
+from remembrancer.keys.schemas import Key, KeyCreate, KeyHolder, KeyRotation, NewKey
 from remembrancer.paging import Items, Page
 from remembrancer.retention.schemas import RetentionReport
 from remembrancer.usage.schemas import DailyUsage
@@ -24,6 +23,8 @@ usage = Router(prefix="/api/usage", tags=["usage"])
 retention = Router(prefix="/api/retention", tags=["retention"])
 
 KeyRef = Annotated[str, Path(description="Its id, or the name of a valid key.")]
+
+_ROTATION = KeyRotation()
 
 
 class AuditQuery(AuditFilter):
@@ -93,16 +94,13 @@ async def rotate_key(
     app: App,
     actor: Caller,
     key: KeyRef,
-    grace: Annotated[
-        int,
-        Query(ge=0, le=LONGEST_GRACE, description="Seconds for which the old secret stays valid."),
-    ] = DEFAULT_GRACE,
+    rotation: KeyRotation = _ROTATION,
 ) -> NewKey:
     """Replace a valid key with a new one of its name, role, user and expiry.
 
     Only this response has the new secret. The name of the old key ends in "(old)".
     """
-    return await app.keys.rotate(actor, key, grace=grace)
+    return await app.keys.rotate(actor, key, grace=rotation.grace)
 
 
 @usage.get("")

@@ -6,7 +6,7 @@ to act for may be in the query or in the body.
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, TypeVar, get_origin
 from urllib.parse import unquote
 
@@ -124,7 +124,8 @@ class Endpoint(APIRoute):
         handle = super().get_route_handler()
         known = dict(_query_parameters(self.dependant))
         lists = {name for name, is_list in known.items() if is_list}
-        acting = [name for name in ACTING if name in known and name not in self._body_fields()]
+        fields = self._body_fields()
+        acting = [name for name in ACTING if name in known and name not in fields]
         has_body = self.body_field is not None or "requestBody" in (self.openapi_extra or {})
 
         needs_key = bearer in _calls(self.dependant)
@@ -133,8 +134,8 @@ class Endpoint(APIRoute):
 
         async def checked(request: Request) -> Response:
             names = [name for name, _ in request.query_params.multi_items()]
-            check_names(names, known, lists=lists)
-            asked = EndpointRequest(request, acting, has_body=has_body)
+            check_names(names, known, lists=lists, elsewhere=fields, place="JSON body")
+            asked = EndpointRequest(request, acting, has_body=has_body, in_query=known)
             if is_batch:
                 allow_bytes(request.scope, asked.memory.settings.limits.batch_bytes)
             if needs_key:
@@ -176,9 +177,17 @@ class EndpointRequest(Request):
 
     caller: Actor | None = None
 
-    def __init__(self, request: Request, acting: Sequence[str], *, has_body: bool) -> None:
+    def __init__(
+        self,
+        request: Request,
+        acting: Sequence[str],
+        *,
+        has_body: bool,
+        in_query: Collection[str] = (),
+    ) -> None:
         super().__init__(request.scope, request.receive)
         self.has_body = has_body
+        self.in_query = in_query
         self.ids: dict[str, Any] = {}
         self._acting = acting
 
@@ -242,7 +251,7 @@ async def body_ids(request: Request) -> Mapping[str, Any]:
             raise InvalidInput("is not valid JSON", field="body") from None
         if not isinstance(rest, dict):
             raise InvalidInput("must be an object", field="body")
-        check_names(rest, ())
+        check_names(rest, (), elsewhere=request.in_query, place="query")
     return request.ids
 
 

@@ -16,8 +16,7 @@ from remembrancer.cli.options import ExpiresAt, UserOption
 from remembrancer.cli.output import Rows, day, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.errors import InvalidInput
-from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, NewKey, is_past
-from remembrancer.keys.service import LONGEST_GRACE
+from remembrancer.keys.schemas import DEFAULT_GRACE, LONGEST_GRACE, Key, KeyCreate, NewKey, is_past
 
 KeyArgument = Annotated[str, typer.Argument(help="Id of a key, or the name of a valid one.")]
 

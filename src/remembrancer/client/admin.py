@@ -40,7 +40,7 @@ class Keys(Group[By]):
     def revoke(self, key: UUID | str) -> Key:
         """Revoke a key by its id, or a valid one by its name. For admins and users."""
 
-    @operation("POST /api/keys/{key}/rotate")
+    @operation("POST /api/keys/{key}/rotate", body=json_of)
     def rotate(self, key: UUID | str, *, grace: int = DEFAULT_GRACE) -> NewKey:
         """Replace a valid key; the old secret stays valid for ``grace`` seconds, by default a day.
 

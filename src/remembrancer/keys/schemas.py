@@ -13,6 +13,7 @@ from remembrancer.validation import Input
 
 DEFAULT_GRACE: Final = 86_400
 """Seconds for which the old secret of a rotated key stays valid."""
+LONGEST_GRACE: Final = 30 * 86_400
 
 
 def is_past(at: datetime | None) -> bool:
@@ -33,6 +34,17 @@ class KeyCreate(Input):
         if (self.role is Role.USER) != (self.user_id is not None):
             raise ValueError("user_id: must be set for the role user, and for no other role")
         return self
+
+
+class KeyRotation(Input):
+    """How a key is replaced."""
+
+    grace: int = Field(
+        DEFAULT_GRACE,
+        ge=0,
+        le=LONGEST_GRACE,
+        description="Seconds for which the old secret stays valid.",
+    )
 
 
 class Key(BaseModel):

@@ -18,7 +18,7 @@ from remembrancer.db.tables import api_keys
 from remembrancer.errors import Conflict, InvalidInput, NotFound, Unauthenticated
 from remembrancer.ids import DEFAULT_WORKSPACE, SHARED_OWNER, new_uuid
 from remembrancer.keys import repository
-from remembrancer.keys.schemas import DEFAULT_GRACE, Key, KeyCreate, NewKey, is_past
+from remembrancer.keys.schemas import DEFAULT_GRACE, LONGEST_GRACE, Key, KeyCreate, NewKey, is_past
 from remembrancer.keys.uses import KeyUses
 from remembrancer.paging import Items
 from remembrancer.telemetry.ids import bind
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 PREFIX: Final = "rmb_"
 _BYTES: Final = 32
-LONGEST_GRACE: Final = 30 * 86_400
 MOST_HOLDERS: Final = 10_000
 
 
