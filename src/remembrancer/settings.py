@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from remembrancer.settings_file import SettingsFile
+from remembrancer.settings_file import PREFIX, SettingsFile, Variables
 
 MAIN: Final = "main"
 """The server of ``database_url``, or the embedded one."""
@@ -415,7 +415,7 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="REMEMBRANCER_",
+        env_prefix=PREFIX,
         env_nested_delimiter="__",
         extra="ignore",
     )
@@ -470,8 +470,9 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Return the sources of settings, the one that decides first."""
-        file = SettingsFile(settings_cls)
-        return init_settings, env_settings, dotenv_settings, file_secret_settings, file
+        del env_settings
+        variables, file = Variables(settings_cls), SettingsFile(settings_cls)
+        return init_settings, variables, dotenv_settings, file_secret_settings, file
 
 
 class Place(TypedDict, total=False):

@@ -78,6 +78,10 @@ def test_paths_are_seen_from_the_directory_of_the_file(here: Path) -> None:
         ("[serve]\nport = 1", "serve is not a setting; did you mean server?"),
         ('databse_url = "x"', "databse_url is not a setting; did you mean database_url?"),
         ("[server.port]\nx = 1", "server.port: "),
+        (
+            '[workspaces.servers.two]\nurll = "x"',
+            "workspaces.servers.two.urll is not a setting; did you mean workspaces.servers.two.url",
+        ),
         ("zzzzzz = 1", "zzzzzz is not a setting; leave it out"),
         ('settings = "other.toml"', "settings is not a setting; "),
         ("server = 5", "server: "),
@@ -95,6 +99,58 @@ def test_what_is_wrong_in_a_file_is_named(here: Path, text: str, told: str) -> N
         Settings()
     assert str(refused.value).startswith(f"{file}: {told}")
     assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("variable", "told"),
+    [
+        ("SERVER__PROT", "did you mean REMEMBRANCER_SERVER__PORT?"),
+        ("SERVR__PORT", "did you mean REMEMBRANCER_SERVER__PORT?"),
+        ("DATABSE_URL", "did you mean REMEMBRANCER_DATABASE_URL?"),
+        ("PORT", "did you mean REMEMBRANCER_SERVER__PORT?"),
+        ("ZZZZZZ", "unset it"),
+        (
+            "WORKSPACES__SERVERS__TWO__URLL",
+            "did you mean REMEMBRANCER_WORKSPACES__SERVERS__TWO__URL?",
+        ),
+    ],
+)
+def test_a_variable_that_is_no_setting_is_refused(
+    here: Path, monkeypatch: pytest.MonkeyPatch, variable: str, told: str
+) -> None:
+    """As in the file: a server on another port than the one that was meant helps nobody."""
+    monkeypatch.setenv(f"REMEMBRANCER_{variable}", "1234")
+    with pytest.raises(ConfigurationError) as refused:
+        Settings()
+    assert str(refused.value) == f"REMEMBRANCER_{variable} is not a setting; {told}"
+
+
+def test_a_variable_in_json_has_known_names_too(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REMEMBRANCER_SERVER", '{"prot": 1}')
+    with pytest.raises(ConfigurationError, match="REMEMBRANCER_SERVER__PROT is not a setting"):
+        Settings()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("KEY", "rmb_x"),
+        ("URL", "http://127.0.0.1:8420"),
+        ("SERVICE_HOST", "10.0.0.1"),
+        ("SERVICE_PORT_HTTP", "8420"),
+        ("PORT", "tcp://10.0.0.1:8420"),
+        ("PORT_8420_TCP_ADDR", "10.0.0.1"),
+        ("DATABASE_SERVICE_HOST", "10.0.0.2"),
+    ],
+)
+def test_variables_of_clients_and_of_kubernetes_are_no_mistakes(
+    here: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    """What the examples take, and what a pod gets for a service named `remembrancer`."""
+    monkeypatch.setenv(f"REMEMBRANCER_{variable}", value)
+    assert Settings().server.port == Settings(settings=None).server.port
 
 
 def test_a_file_that_is_no_text_is_refused(here: Path) -> None:
@@ -123,14 +179,17 @@ def test_a_data_directory_alone_has_a_database_of_its_own(
     [
         ('{"two": ', 'error parsing value for field "workspaces": it is not valid JSON'),
         ('{"Two": {"url": "postgresql://db2/x"}}', "small letters, digits and hyphens"),
-        ('{"two": {"url": "postgresql://db2/x", "owner_ur": ""}}', "owner_ur: is an unknown field"),
+        (
+            '{"two": {"url": "postgresql://db2/x", "owner_ur": ""}}',
+            "did you mean REMEMBRANCER_WORKSPACES__SERVERS__TWO__OWNER_URL?",
+        ),
     ],
 )
 def test_wrong_servers_of_workspaces_are_told_in_a_line(
     monkeypatch: pytest.MonkeyPatch, servers: str, reason: str
 ) -> None:
     monkeypatch.setenv("REMEMBRANCER_WORKSPACES__SERVERS", servers)
-    with pytest.raises((ValidationError, SettingsError)) as refused:
+    with pytest.raises((ValidationError, SettingsError, ConfigurationError)) as refused:
         Settings()
     told = explain(refused.value)
     assert told is not None
