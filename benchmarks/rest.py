@@ -211,7 +211,7 @@ class Version:
             if share < CONTEXT + APPEND:
                 body = {"user_id": user_id, "messages": [{"content": chat.line()}]}
                 return f"/api/conversations/{talk}/messages", body
-            return "/api/memory/", {"user_id": user_id, "content": chat.line()}
+            return "/api/memory", {"user_id": user_id, "content": chat.line()}
 
         await self._clients(f"mix, {clients} clients", clients, requests, request)
 

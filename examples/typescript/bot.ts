@@ -14,7 +14,7 @@ const { data: ada, error } = await memory.POST("/api/users/resolve", {
 });
 if (ada === undefined) throw new Error(error.detail);
 
-const { data: remembered } = await memory.POST("/api/memory/", {
+const { data: remembered } = await memory.POST("/api/memory", {
   body: { content: "Ada prefers tea over coffee.", user_id: ada.id },
 });
 console.log(remembered?.outcome);

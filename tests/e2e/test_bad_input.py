@@ -156,7 +156,7 @@ class Rest:
         """A body that the operation takes."""
         own = {"user_id": self.ids["user_id"]}
         return {
-            "/api/memory/": {"content": "A fact", **own},
+            "/api/memory": {"content": "A fact", **own},
             "/api/memory/bulk": {"memories": [{"content": "A fact"}], **own},
             "/api/memory/recall": {"query": "tea", **own},
             "/api/memory/forget": {"memory_ids": ["nothere1"], **own},
@@ -406,7 +406,7 @@ async def test_a_rule_about_two_fields_names_the_one_to_change(rest: Rest) -> No
     """Also inside a batch."""
     early, late = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
     rules: dict[str, list[tuple[str, Json]]] = {
-        "/api/memory/": [
+        "/api/memory": [
             ("valid_to", {"valid_from": late, "valid_to": early}),
             ("visibility", {"visibility": "shared"}),
             ("shared", {"shared": True, "space_id": str(uuid4())}),
@@ -493,6 +493,8 @@ async def test_a_body_that_is_no_object_is_refused(rest: Rest) -> None:
         if operation.body is None:
             continue
         for what, content in bodies.items():
+            if what == "nothing" and not operation.spec["requestBody"].get("required", False):
+                continue
             response = await rest.send(operation, content=content)
             assert response.status_code in {400, 422}, (operation.path, what, response.text)
             refused(response, None, 400, 422)
@@ -515,7 +517,7 @@ async def test_a_body_of_another_type_is_refused(rest: Rest) -> None:
 async def test_a_body_over_the_limit_is_refused_announced_or_not(rest: Rest) -> None:
     """413, whether the length is told or the body comes in pieces."""
     limit = rest.api.memory.settings.limits.body_bytes
-    [operation] = [o for o in rest.operations if (o.method, o.path) == ("POST", "/api/memory/")]
+    [operation] = [o for o in rest.operations if (o.method, o.path) == ("POST", "/api/memory")]
     refused(await rest.send(operation, content=b" " * (limit + 1)), None, 413)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -594,7 +596,7 @@ async def test_a_cursor_from_elsewhere_is_refused(rest: Rest) -> None:
     cursors = ["x", "", "bnVsbA", "W10", "WyJ4Il0", "e30", "=" * 9, "\u00e9"]
     for sort in SORTS:
         page = await rest.client.get(
-            "/api/memory/", params={"limit": 1, "sort": sort}, headers=service
+            "/api/memory", params={"limit": 1, "sort": sort}, headers=service
         )
         cursors.append(page.json()["next_cursor"])
     cursors += [_cursor("importance", key) for key in ("nan", "inf", "x", "1e999")]
@@ -604,7 +606,7 @@ async def test_a_cursor_from_elsewhere_is_refused(rest: Rest) -> None:
     cursors += [_cursor("importance", "0.5", owner="x")]
     whose = {"user_id": rest.ids["user_id"]}
     lists: list[tuple[str, Json]] = [
-        *(("/api/memory/", whose | {"sort": sort}) for sort in SORTS),
+        *(("/api/memory", whose | {"sort": sort}) for sort in SORTS),
         ("/api/users", {}),
         ("/api/agents", {}),
         ("/api/conversations", whose),

@@ -91,6 +91,27 @@ async def test_filters_that_do_not_exist_are_refused(api: Api, method: str, url:
     assert response.json()["errors"]
 
 
+async def test_a_slash_at_the_end_is_no_redirect(api: Api, ada: User) -> None:
+    """A redirect has no body: to `curl -s` it looks like success, and nothing is stored."""
+    for path in ("/api/memory", "/api/memory/"):
+        body = {"content": f"Ada said {path}.", "user_id": str(ada.id)}
+        answer = await api.client.post(path, json=body, headers=api.service)
+        assert answer.status_code == 201
+        assert answer.json()["memory"]["content"] == f"Ada said {path}."
+    lists = [
+        await api.client.get(path, params=whom(ada), headers=api.service)
+        for path in ("/api/memory", "/api/memory/")
+    ]
+    assert lists[0].json() == lists[1].json()
+    assert len(lists[0].json()["memories"]) == 2
+    users = await api.client.get("/api/users/", headers=api.service)
+    assert users.json() == (await api.client.get("/api/users", headers=api.service)).json()
+    assert "/api/memory/" not in (await api.client.get("/openapi.json")).json()["paths"]
+    # An empty id is no whole list.
+    emptied = await api.client.delete(f"/api/memory/?user_id={ada.id}", headers=api.service)
+    assert emptied.status_code == 404
+
+
 # The user and the agent in query or body -----------------------------------------------
 
 

@@ -111,13 +111,21 @@ class Endpoint(APIRoute):
             return Match.NONE, {}
         raw = scope.get("raw_path", b"").replace(b"%2f", b"%2F")
         if b"%2F" not in raw:
-            return super().matches(scope)
+            return super().matches(self._without_slash(scope))
         # An escaped slash is one of an id: it ends no part of the path.
         masked = _MASK.join(unquote(part.decode("latin-1")) for part in raw.split(b"%2F"))
-        match, child = super().matches({**scope, "path": masked})
+        match, child = super().matches(self._without_slash({**scope, "path": masked}))
         ids = child.get("path_params", {})
         child["path_params"] = {name: value.replace(_MASK, "/") for name, value in ids.items()}
         return match, child
+
+    def _without_slash(self, scope: Scope) -> Scope:
+        """Leave out a slash at the end, which makes no difference."""
+        path = scope["path"]
+        # An id that is empty by mistake must not make a deletion one of the whole list.
+        if not path.endswith("/") or scope["method"] == "DELETE" or self.path.endswith(":path}"):
+            return scope
+        return {**scope, "path": path[:-1]}
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler behind the checks."""

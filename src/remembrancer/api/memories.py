@@ -122,7 +122,7 @@ MemoryId = Annotated[
 ]
 
 
-@router.get("/")
+@router.get("")
 @by_agent.get("", operation_id="list_memories_of_agent")
 async def list_memories(
     app: App, actor: RequestActor, filters: Filter, page: Paging
@@ -139,7 +139,7 @@ async def list_memories_of_user(
     return await app.memories.list(actor, filters, **page)
 
 
-@router.post("/", status_code=201, responses=MENTIONED)
+@router.post("", status_code=201, responses=MENTIONED)
 @checks_key
 async def remember(
     app: App,

@@ -166,6 +166,7 @@ def _rest_api() -> FastAPI:
         description=_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # routes take both, and a redirect would have no body
     )
     for part in (
         health.router,

@@ -72,7 +72,7 @@ class _Nouns(Group[By]):
         self.retention = Retention(sender)
         self.workspaces = Workspaces(sender)
 
-    @operation("POST /api/memory/", ids="body", body=_as(MemoryCreate))
+    @operation("POST /api/memory", ids="body", body=_as(MemoryCreate))
     def remember(
         self,
         /,

@@ -48,7 +48,7 @@ class Changes(ForAgentIfVersion, MemoryChanges, total=False):
 class Memories(Group[By]):
     """Memories, for a user and through an agent; a user's own key needs neither."""
 
-    @operation("POST /api/memory/", ids="body")
+    @operation("POST /api/memory", ids="body")
     def remember(
         self, memory: schemas.MemoryCreate, **ids: Unpack[ForAgentOnce]
     ) -> schemas.RememberResult:
@@ -64,7 +64,7 @@ class Memories(Group[By]):
     def recall(self, query: RecallQuery, **ids: Unpack[ForAgent]) -> RecallAnswer:
         """Recall what helps with a query and may be told to this user through this agent."""
 
-    @listing("GET /api/memory/", model=("filters", schemas.MemoryFilter))
+    @listing("GET /api/memory", model=("filters", schemas.MemoryFilter))
     def list(
         self, filters: schemas.MemoryFilter | None = None, **ids: Unpack[FilteredPage]
     ) -> schemas.MemoryPage:
