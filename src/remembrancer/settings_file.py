@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource
 
 from remembrancer.errors import ConfigurationError
+from remembrancer.reasons import wrong_field
 
 FILE = "remembrancer.toml"
 """The name of a settings file in the working directory."""
@@ -102,9 +103,8 @@ def read(file: Path, model: type[BaseSettings]) -> dict[str, object]:
         for name, value in found.items():
             model.__pydantic_validator__.validate_assignment(model.model_construct(), name, value)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"{file}: {key}: {first['msg']}") from None
+        path, reason = wrong_field(error.errors(include_input=False, include_url=False)[0])
+        raise ConfigurationError(f"{file}: {'.'.join(path)}: {reason}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{file}: is not a text in UTF-8") from None
     except OSError as error:
@@ -165,7 +165,7 @@ def _entry_of(field: FieldInfo) -> type[BaseModel] | None:
 
 
 def _checked(
-    values: dict[str, Any], model: type[BaseModel], folder: Path | None = None, path: str = ""
+    values: dict[str, object], model: type[BaseModel], folder: Path | None = None, path: str = ""
 ) -> dict[str, object]:
     """Return the values, with paths as seen from a directory.
 
@@ -185,10 +185,10 @@ def _checked(
                 else each
                 for key, each in value.items()
             }
-        elif folder and isinstance(value, str) and Path in _kinds(field):
+        elif (
+            folder
+            and isinstance(value, str)
+            and Path in (field.annotation, *get_args(field.annotation))
+        ):
             found[name] = folder / Path(value).expanduser()
     return found
-
-
-def _kinds(field: FieldInfo) -> tuple[Any, ...]:
-    return (field.annotation, *get_args(field.annotation))

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from remembrancer.errors import InvalidInput
+from remembrancer.reasons import no_id, wrong_field
 
 Model = TypeVar("Model", bound=BaseModel)
 MOST_IN_BATCH: Final = 10_000
@@ -33,21 +34,6 @@ class Update(Input):
             if name in self.model_fields_set - self.nullable and getattr(self, name) is None:
                 raise ValueError(f"{name}: must not be null")
         return self
-
-
-def wrong_field(error: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Return the path and the reason of an error of pydantic.
-
-    A validator of several fields names one in its message: "field: reason".
-    """
-    path = [str(part) for part in error["loc"]]
-    if error["type"] == "extra_forbidden":
-        return path, "is an unknown field; leave it out"
-    reason = str(error["msg"]).removeprefix("Value error, ")
-    if error["type"] == "value_error" and ": " in reason:
-        field, reason = reason.split(": ", 1)
-        path.append(field)
-    return path, reason
 
 
 def _first(errors: ValidationError) -> InvalidInput:
@@ -114,7 +100,7 @@ def as_id(value: Any, *, field: str) -> UUID:
     try:
         return UUID(value)
     except (ValueError, AttributeError, TypeError):
-        raise InvalidInput("must be an id such as 0199f7a2-…, a UUID", field=field) from None
+        raise InvalidInput(no_id([field]), field=field) from None
 
 
 def server_address(url: str | None) -> str:

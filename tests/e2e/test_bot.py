@@ -197,7 +197,7 @@ async def test_no_operation_of_every_day_needs_a_model(
         ):
             with pytest.raises(InvalidInput, match="must be in the Memory"):
                 await call()
-        with pytest.raises(InvalidInput, match="platform: Field required"):
+        with pytest.raises(InvalidInput, match="platform: is required"):
             await store.users.resolve(as_actor(), display_name="Ada")
 
 

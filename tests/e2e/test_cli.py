@@ -377,7 +377,21 @@ def test_users_agents_and_keys(cli: Cli) -> None:
     assert "bot (old)" in cli("keys", "list").out
     assert cli("keys", "revoke", "bot", "--json").json["id"] == rotated["id"]
     assert cli("keys", "revoke", made["id"], "--json").json["revoked_at"] is not None
-    assert "key: no such key" in refused(cli("keys", "revoke", "bot"))
+    nobody = refused(cli("keys", "revoke", "bot"))
+    assert "key: no such key; `remembrancer keys list` shows them" in nobody
+
+
+def test_a_time_is_in_utc_unless_it_names_its_zone(cli: Cli) -> None:
+    """What is no time is told how one is written."""
+    ends = ("keys", "create", "timed", "--expires-at")
+    for typed, at in (
+        ("2999-02-01", "2999-02-01T00:00:00Z"),
+        ("2999-02-01T09:00", "2999-02-01T09:00:00Z"),
+        ("2999-02-01T09:00+05:00", "2999-02-01T04:00:00Z"),
+    ):
+        assert cli(*ends, typed, "--json").json["expires_at"] == at
+    assert "must be a time: 2027-02-01 or 2027-02-01T09:00 (" in refused(cli(*ends, "01.02.2999"))
+    assert "expires_at: is in the past" in refused(cli(*ends, "2020-01-01"))
 
 
 def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:

@@ -101,9 +101,9 @@ def test_ids_follow_what_was_said_not_where(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ({"sender": "Ada"}, "line 2, content: Field required"),
+        ({"sender": "Ada"}, "line 2, content: is required"),
         ({"content": " "}, "line 2, content: must not be empty"),
-        ({"content": "secret", "role": "boss"}, "line 2, role: Input should be"),
+        ({"content": "secret", "role": "boss"}, "line 2, role: must be"),
         ({"content": "secret", "sent_at": "yesterday"}, "line 2, sent_at: is not a time"),
         ({"content": "secret", "sent_at": 5}, "line 2, sent_at: is not a time"),
         ({"content": "secret", "text": "?"}, "line 2, text: is an unknown field"),
@@ -135,8 +135,8 @@ def test_an_id_that_occurs_twice_is_refused(tmp_path: Path) -> None:
             {"session_2": [{"speaker": "Eve", "dia_id": "D2:1", "text": "x"}]},
             "turn 1, speaker: is neither",
         ),
-        ({"session_2": [{"speaker": "Ines", "dia_id": "D2:1"}]}, "turn 1, text: Field required"),
-        ({"speaker_b": None}, "speaker_b: Input should be"),
+        ({"session_2": [{"speaker": "Ines", "dia_id": "D2:1"}]}, "turn 1, text: is required"),
+        ({"speaker_b": None}, "speaker_b: must be"),
         ({"session_2": [], "session_10": []}, "has no session"),
     ],
 )
@@ -154,10 +154,10 @@ def test_a_wrong_locomo_file_is_named(tmp_path: Path, changes: dict[str, Any], r
         (b"", "line 1: is not valid JSON"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"[]", "has no messages"),
-        (b"[1]", "conversation 1: Input should be"),
+        (b"[1]", "conversation 1: must be"),
         (b'{"content": "a", "sender": "b"}\n{', "line 2: is not valid JSON"),
         (b'[{"messages": [{"content": "x", "platform": "y"}]}]', "belong beside messages"),
-        (b'[{"messages": []}]', "messages: List should have"),
+        (b'[{"messages": []}]', "messages: must have"),
     ],
 )
 def test_what_is_no_transcript_is_refused(tmp_path: Path, written: bytes, reason: str) -> None:

@@ -45,9 +45,12 @@ OWN: Final = {
     "api/dependencies.py": "a header; the pattern has no repetition without a bound",
     "api/endpoints.py": "names of our own types",
     "cli/temporary_server.py": "the output of our own server",
+    "cli/explanations.py": "a message of our own command line",
     "client/operations.py": "our own paths",
     "db/sql.py": "our own statements",
     "importers/formats/locomo.py": "names of keys, one run of digits",
+    "reasons.py": "the words of a library, at their beginning",
+    "settings_file.py": "variables of our own process",
     "web/documentation.py": "a page of a library",
 }
 

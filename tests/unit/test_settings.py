@@ -85,7 +85,7 @@ def test_paths_are_seen_from_the_directory_of_the_file(here: Path) -> None:
         ("zzzzzz = 1", "zzzzzz is not a setting; leave it out"),
         ('settings = "other.toml"', "settings is not a setting; "),
         ("server = 5", "server: "),
-        ("[server]\nport = 70000", "server.port: Input should be less than or equal to 65535"),
+        ("[server]\nport = 70000", "server.port: must be less than or equal to 65535"),
         ('[llm]\napi_key = ["hush"]', "llm.api_key: "),
         ("data_dir = 5", "data_dir: "),
         ('log_level = "loud"', "log_level: "),

@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
@@ -18,8 +19,8 @@ from remembrancer.errors import (
     TooManyRequests,
     Unavailable,
 )
+from remembrancer.reasons import wrong_field
 from remembrancer.telemetry.ids import bound_ids
-from remembrancer.validation import wrong_field
 from remembrancer.web.sessions import wants_page
 
 log = logging.getLogger(__name__)
@@ -132,7 +133,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
     return problem(422, "Invalid input", detail, slug="invalid-input", errors=errors[:100])
 
 
-def _field_error(error: Mapping[str, Any]) -> FieldError:
+def _field_error(error: ErrorDetails) -> FieldError:
     if error["type"] == "json_invalid":
         return FieldError(field="body", reason="is not valid JSON")
     path, reason = wrong_field(error)

@@ -2,18 +2,19 @@
 
 import errno
 import os
+import re
 import sys
 import traceback
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import typer
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
-from remembrancer.errors import ConfigurationError, RemembrancerError, SimilarMemoryExists
-from remembrancer.validation import wrong_field
+from remembrancer.cli.options import TIMES
+from remembrancer.errors import ConfigurationError, NotFound, RemembrancerError, SimilarMemoryExists
+from remembrancer.reasons import wrong_field
 
 
 def explain(error: Exception) -> str | None:
@@ -32,7 +33,8 @@ def explain(error: Exception) -> str | None:
             reason = f"subject: memory {memory_id} is on this subject; {further}"
         case RemembrancerError() | ConfigurationError():
             # it may contain lines of Postgres' log; they are joined into one line
-            reason = str(error)
+            unknown_key = isinstance(error, NotFound) and error.field == "key"
+            reason = f"{error}; `remembrancer keys list` shows them" if unknown_key else str(error)
         case OSError(filename=name, strerror=str(why)) if name is not None:
             reason = f"{name}: {why.lower()}"
         case OSError(errno=errno.ENOSPC | errno.EIO, strerror=str(why)):
@@ -50,7 +52,7 @@ def validation_line(error: ValidationError | SettingsError) -> str:
     return "; ".join(lines[:3]) + more
 
 
-def _reason(problem: Mapping[str, Any], *, of_settings: bool) -> str:
+def _reason(problem: ErrorDetails, *, of_settings: bool) -> str:
     path, reason = wrong_field(problem)
     # The names and values in a settings file are checked before.
     name = f"REMEMBRANCER_{'__'.join(path).upper()}"
@@ -62,6 +64,8 @@ def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     hint = f" (see `{context.command_path} --help`)" if context else ""
     message = error.format_message().replace("Value error, ", "")
+    message = re.sub("Input should be a valid datetime.*", f"must be a time: {TIMES}", message)
+    message = message.replace("Input should be", "must be")
     return f"{message}{hint}"
 
 

@@ -1,7 +1,6 @@
 """``keys``: list, create, rotate and revoke API keys."""
 
 from collections.abc import Sequence
-from datetime import UTC
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from remembrancer.access import Role
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import find_user
 from remembrancer.cli.command import command
-from remembrancer.cli.options import ExpiresAt, UserOption
+from remembrancer.cli.options import ExpiresAt, UserOption, in_utc
 from remembrancer.cli.output import Rows, day, table
 from remembrancer.cli.runtime import ADMIN
 from remembrancer.errors import InvalidInput
@@ -97,7 +96,7 @@ async def create(
         name=name,
         role=role,
         user_id=await find_user(app, user) if user is not None else None,
-        expires_at=expires_at.replace(tzinfo=UTC) if expires_at else None,
+        expires_at=in_utc(expires_at),
     )
     return await app.keys.create(ADMIN, key)
 

@@ -1,7 +1,7 @@
 """``memories``: list, forget and restore them; the token budget; permanent deletion."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Annotated
 from uuid import UUID
@@ -15,7 +15,7 @@ from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for, find_agent
 from remembrancer.cli.command import command
 from remembrancer.cli.erasure import erasure
-from remembrancer.cli.options import MetadataOption, UserArgument, UserOption
+from remembrancer.cli.options import TIMES, MetadataOption, UserArgument, UserOption, in_utc
 from remembrancer.cli.output import clipped, day, plain, table
 from remembrancer.erasure.schemas import Receipt
 from remembrancer.errors import InvalidInput
@@ -119,7 +119,8 @@ async def forget(
     category: Annotated[Category | None, typer.Option(help="Only this category.")] = None,
     metadata: MetadataOption = "{}",
     before: Annotated[
-        datetime | None, typer.Option(help="Only what was stored before this time, in UTC.")
+        datetime | None,
+        typer.Option(help=f"Only what was stored before this time, in UTC: {TIMES}."),
     ] = None,
     preview: Annotated[bool, typer.Option("--dry-run", help="Count; change nothing.")] = False,
     shared: Shared = False,
@@ -139,7 +140,7 @@ async def forget(
         "kinds": kind and [kind],
         "categories": category and [category],
         "metadata": None if metadata == "{}" else metadata,
-        "until": before and before.replace(tzinfo=UTC),
+        "until": in_utc(before),
     }
     given = {name: value for name, value in chosen.items() if value is not None}
     if memory_ids and len(memory_ids) == 1 and not given and not preview:

@@ -1,7 +1,7 @@
 """``recall``: search memories and messages, with reasons."""
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,7 +10,7 @@ from rich.text import Text
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import Output, store_command
-from remembrancer.cli.options import AgentOption, MetadataOption, UserOption
+from remembrancer.cli.options import TIMES, AgentOption, MetadataOption, UserOption, in_utc
 from remembrancer.cli.output import Rows, clipped, day, plain, table
 from remembrancer.memories.schemas import Kind
 from remembrancer.recall.schemas import (
@@ -48,7 +48,9 @@ async def recall(
         list[Kind] | None, typer.Option(help="Only memories of this kind. Can be repeated.")
     ] = None,
     metadata: MetadataOption = "{}",
-    as_of: Annotated[datetime | None, typer.Option(help="Answer as at this time, in UTC.")] = None,
+    as_of: Annotated[
+        datetime | None, typer.Option(help=f"Answer as at this time, in UTC: {TIMES}.")
+    ] = None,
 ) -> Output:
     """Find the memories and messages that help with a question.
 
@@ -67,7 +69,7 @@ async def recall(
         sort=sort,
         kinds=kind or [],
         metadata=metadata,
-        as_of=as_of.replace(tzinfo=UTC) if as_of else None,
+        as_of=in_utc(as_of),
     )
     answer = await app.memories.recall(await actor_for(app, user, agent), request)
     return Output(answer, _render(answer, query))

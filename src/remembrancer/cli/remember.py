@@ -1,6 +1,5 @@
 """``remember``: store a statement."""
 
-from datetime import UTC
 from typing import Annotated
 
 import typer
@@ -9,7 +8,7 @@ from rich.text import Text
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for
 from remembrancer.cli.command import store_command
-from remembrancer.cli.options import AgentOption, ExpiresAt, UserOption
+from remembrancer.cli.options import AgentOption, ExpiresAt, UserOption, in_utc
 from remembrancer.cli.output import plain
 from remembrancer.errors import InvalidInput
 from remembrancer.memories.schemas import Category, Kind, MemoryCreate, Outcome, RememberResult
@@ -75,7 +74,7 @@ async def remember(
         category=category,
         subject=subject,
         importance=importance,
-        expires_at=expires_at.replace(tzinfo=UTC) if expires_at else None,
+        expires_at=in_utc(expires_at),
         external_id=external_id,
         shared=shared,
         allow_similar=allow_similar,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from remembrancer.errors import InvalidInput
 from remembrancer.importers.ignored_fields import IGNORED_FIELDS
-from remembrancer.validation import wrong_field
+from remembrancer.reasons import wrong_field
 
 _LONGEST_NAME = 60
 

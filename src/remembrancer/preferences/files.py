@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from remembrancer.errors import InvalidInput
 from remembrancer.preferences.schemas import MOST_ROWS, PreferenceEntry, PreferenceFile
-from remembrancer.validation import wrong_field
+from remembrancer.reasons import wrong_field
 
 COLUMNS: Final = tuple(PreferenceEntry.model_fields)
 """Columns of a CSV file, in order."""

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from remembrancer import errors
+from remembrancer.reasons import wrong_field
 from remembrancer.tools.json_text import to_json_line
-from remembrancer.validation import wrong_field
 
 _CALLER_FIELDS: Final = frozenset({"user_id", "agent_id", "name"})
 """Fields that the caller sets, not the model."""
