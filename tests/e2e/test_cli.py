@@ -410,6 +410,20 @@ def test_spaces_and_who_sees_what_is_kept_there(cli: Cli) -> None:
     assert "visibility" in refused(cli("spaces", "share", outside, "--user", "Nora"))
     assert "memory_id" in refused(cli("spaces", "share", outside, "--user", "Omar"))
     assert cli("spaces", "unshare", outside, "--user", "Nora").out == f"{outside} is private now.\n"
+    names = [
+        each["display_name"]
+        for each in cli("spaces", "members", "acme", "--user", "Omar", "--json").json
+    ]
+    assert names == ["Nora", "Omar"]
+    assert "Omar" in cli("spaces", "members", "acme", "--user", "Nora").out
+    assert "add-fact" in cli("spaces", "facts", "acme", "--user", "Omar").err
+    told = cli("spaces", "add-fact", "acme", "The plan is red.", "--user", "Nora", "--shared").out
+    assert told.startswith("Created: ")
+    cli("spaces", "add-fact", "acme", "The plan costs too much.", "--user", "Nora")
+    [fact] = cli("spaces", "facts", "acme", "--user", "Omar", "--json").json
+    assert (fact["content"], fact["visibility"]) == ("The plan is red.", "shared")
+    assert "The plan is red." in cli("spaces", "facts", "acme", "--user", "Omar").out
+    assert len(cli("spaces", "facts", "acme", "--user", "Nora", "--json").json) == 2
     assert "no space" in refused(cli("spaces", "add-member", "acm", "Omar", "--user", "Nora"))
     assert "owners" in refused(cli("spaces", "remove-member", "acme", "Nora", "--user", "Omar"))
     cli("spaces", "remove-member", made["id"], "Omar", "--user", "Nora")

@@ -43,7 +43,7 @@ _PANELS: Final = {
         _Entry("users", "Create, list, link and merge users; export or erase their data."),
         _Entry("agents", "Create, list and update agents, the assistants that remember."),
         _Entry("conversations", "Summarise conversations, edit and delete their messages."),
-        _Entry("spaces", "Share memories between users: spaces, members, invitations."),
+        _Entry("spaces", "Share memories between users: spaces, members, invitations, facts."),
     ),
     "Data": (
         _Entry("import", "Import chats and memories from other systems. Safe to repeat."),

@@ -6,16 +6,19 @@ from typing import Annotated
 from uuid import UUID
 
 import typer
+from rich.text import Text
 
 from remembrancer.access import Actor, SpaceRole, Visibility
 from remembrancer.app import Remembrancer
 from remembrancer.cli.actors import actor_for, find_user, only_id, parse_id
 from remembrancer.cli.command import command
 from remembrancer.cli.options import RequiredUser, UserArgument
-from remembrancer.cli.output import console, day, table
-from remembrancer.memories.schemas import Memory
+from remembrancer.cli.output import console, day, plain, table
+from remembrancer.facts.schemas import Fact, FactCreate
+from remembrancer.memories.schemas import Memory, RememberResult
 from remembrancer.paging import all_items
-from remembrancer.spaces.schemas import Addition, Invitation, MemberAdd, Space, SpaceCreate
+from remembrancer.spaces.schemas import Addition, Invitation, Member, MemberAdd, Space, SpaceCreate
+from remembrancer.validation import validate
 
 group = typer.Typer()
 
@@ -40,10 +43,35 @@ def _table(spaces: Sequence[Space]) -> object:
     )
 
 
-def _member_table(member: Addition) -> object:
-    joined = day(member.joined_at) if member.joined_at else ""
-    row = [str(member.user_id), member.display_name or "", member.role, joined]
-    return table("Id", "Name", "Role", "Joined", rows=[row])
+def _member_table(members: Sequence[Addition | Member]) -> object:
+    rows = [
+        [
+            str(member.user_id),
+            member.display_name or "",
+            member.role,
+            day(member.joined_at) if member.joined_at else "",
+        ]
+        for member in members
+    ]
+    return table("Id", "Name", "Role", "Joined", rows=rows)
+
+
+def _fact_table(facts: Sequence[Fact]) -> object:
+    rows: list[list[Text | str]] = [
+        [fact.id, fact.author or "", fact.visibility, plain(fact.content)] for fact in facts
+    ]
+    return table(
+        "Id",
+        "Author",
+        "Visibility",
+        "Content",
+        rows=rows,
+        empty="There are none. To store one: remembrancer spaces add-fact SPACE TEXT --user NAME",
+    )
+
+
+def _stored(result: RememberResult) -> str:
+    return f"{result.outcome.value.capitalize()}: {result.memory.id}"
 
 
 def _invitation_table(invitations: Sequence[Invitation]) -> object:
@@ -98,6 +126,17 @@ async def create(
 
 
 @command(group, render=_member_table)
+async def members(app: Remembrancer, space: SpaceArgument, user: RequiredUser) -> list[Member]:
+    """List the members of a space. The user must be one.
+
+    Examples:
+      remembrancer spaces members Gran --user Ada
+    """
+    actor = await actor_for(app, user)
+    return await all_items(partial(app.spaces.members, actor, await _find(app, actor, space)))
+
+
+@command(group, render=lambda member: _member_table([member]))
 async def add_member(
     app: Remembrancer,
     space: SpaceArgument,
@@ -222,6 +261,36 @@ async def leave(app: Remembrancer, space: SpaceArgument, user: RequiredUser) -> 
     actor = await actor_for(app, user)
     await app.spaces.leave(actor, await _find(app, actor, space))
     console().print("Left.")
+
+
+@command(group, render=_fact_table)
+async def facts(app: Remembrancer, space: SpaceArgument, user: RequiredUser) -> list[Fact]:
+    """List what is stored in a space: the user's own memories and those shared with them.
+
+    Examples:
+      remembrancer spaces facts Gran --user Ada
+    """
+    actor = await actor_for(app, user)
+    return await all_items(partial(app.facts.list, actor, await _find(app, actor, space)))
+
+
+@command(group, render=_stored)
+async def add_fact(
+    app: Remembrancer,
+    space: SpaceArgument,
+    content: Annotated[str, typer.Argument(help="A statement.")],
+    user: RequiredUser,
+    shared: Annotated[bool, typer.Option("--shared", help="All members may read it.")] = False,
+) -> RememberResult:
+    """Store a statement in a space. Without --shared it is the user's alone.
+
+    Examples:
+      remembrancer spaces add-fact Gran 'Gran was born in 1931.' --user Ada --shared
+    """
+    actor = await actor_for(app, user)
+    visibility = Visibility.SHARED if shared else Visibility.PRIVATE
+    fact = validate(FactCreate, content=content, visibility=visibility)
+    return await app.facts.add(actor, await _find(app, actor, space), fact, source="cli")
 
 
 @command(group, render=_visibility)
