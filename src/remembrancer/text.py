@@ -103,6 +103,17 @@ def _exact_line(value: str) -> str:
 Key = Annotated[str, StringConstraints(max_length=255), AfterValidator(_exact_line)]
 """A name from another system, unchanged, 1 to 255 characters."""
 
+
+def check_platform(value: str) -> str:
+    """Raise ``ValueError`` for what no platform is called: `platform:id` would not name it."""
+    if ":" in value or any(character.isspace() for character in value):
+        raise ValueError("must have no blank and no colon, such as discord")
+    return value
+
+
+Platform = Annotated[Key, AfterValidator(check_platform)]
+"""The name of a platform, as in ``platform:id``."""
+
 OptionalLabel = Annotated[str, StringConstraints(max_length=200), AfterValidator(one_line)]
 """A name on one line that may be empty."""
 

@@ -4,9 +4,19 @@ from uuid import uuid4
 
 import pytest
 
-from remembrancer import InvalidInput, MessageCreate, MessageRole, Scope, ScopeSource
+from remembrancer import (
+    ConversationCreate,
+    InvalidInput,
+    MessageCreate,
+    MessageRole,
+    ResolveUser,
+    Scope,
+    ScopeSource,
+)
 from remembrancer.access import EffectiveScope, Placement, Visibility
 from remembrancer.conversations import rules
+from remembrancer.users.schemas import NewLink
+from remembrancer.validation import validate
 
 ADA, BOB, AGENT, SPACE = uuid4(), uuid4(), uuid4(), uuid4()
 PRIVATE, SHARED = Visibility
@@ -82,3 +92,25 @@ def test_messages_are_checked_one_by_one() -> None:
         with pytest.raises(InvalidInput) as refused:
             rules.check_lengths(batch, batch=3, characters=10)
         assert refused.value.field == field
+
+
+@pytest.mark.parametrize("content", ["", " ", "\n\u200b"])
+def test_a_message_without_text_needs_something_else(content: str) -> None:
+    """A picture's message has metadata or the id of its platform; else it is a mistake."""
+    with pytest.raises(InvalidInput, match="content: must not be empty"):
+        validate(MessageCreate, content=content)
+    assert validate(MessageCreate, content=content, metadata={"picture": "cat.jpg"}).metadata
+    assert validate(MessageCreate, content=content, platform_message_id="7").platform_message_id
+
+
+@pytest.mark.parametrize("platform", ["bad platform", "a:b", "dis\u00a0cord"])
+def test_a_platform_has_no_blank_and_no_colon(platform: str) -> None:
+    """Else `platform:id` would not name its users."""
+    person = {"platform": platform, "platform_user_id": "5"}
+    for model, values in (
+        (ResolveUser, {**person, "display_name": "Ada"}),
+        (NewLink, person),
+        (ConversationCreate, {"platform": platform}),
+    ):
+        with pytest.raises(InvalidInput, match="platform: must have no blank and no colon"):
+            validate(model, **values)

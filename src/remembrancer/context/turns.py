@@ -93,7 +93,9 @@ class ConversationTurns(Conversations):
         The answer belongs to the actor's user, or else to the last sender.
         """
         actor = await self._backend.database.identify(actor)
-        answer = MessageCreate(role=MessageRole.ASSISTANT, content=content, user_id=actor.user_id)
+        answer = validate(
+            MessageCreate, role=MessageRole.ASSISTANT, content=content, user_id=actor.user_id
+        )
         return await self._append_one(actor, conversation_id, answer, "", idempotency_key)
 
     async def context(

@@ -18,7 +18,7 @@ from pydantic import (
 
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
-from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Text
+from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Platform, Text, is_blank
 from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
@@ -82,7 +82,7 @@ class ConversationCreate(Input):
 
     agent_id: UUID | None = None
     title: OptionalLabel = ""
-    platform: Key | None = Field(default=None, examples=["discord"])
+    platform: Platform | None = Field(default=None, examples=["discord"])
     platform_conversation_id: Key | None = Field(default=None, examples=["1098"])
     space_id: UUID | None = None
     visibility: Visibility = Visibility.PRIVATE
@@ -154,6 +154,16 @@ class MessageCreate(Input):
     )
     metadata: Metadata = {}
 
+    @model_validator(mode="after")
+    def _says_something(self) -> "MessageCreate":
+        # A picture has no text, and an edit on a platform may leave none.
+        if is_blank(self.content) and not self.metadata and self.platform_message_id is None:
+            raise ValueError(
+                "content: must not be empty; a message without text needs metadata, such as that "
+                "of its picture, or a platform_message_id"
+            )
+        return self
+
 
 class MessageEdit(Input):
     """The new content of a message."""
@@ -164,7 +174,7 @@ class MessageEdit(Input):
 class ChatCommand(Input):
     """A message to a bot on a chat platform, which may be a command such as ``/memory list``."""
 
-    platform: Key = Field(examples=["matrix"])
+    platform: Platform = Field(examples=["matrix"])
     platform_user_id: Key = Field(description="Who wrote it; a new user if unknown.")
     display_name: Label = Field(examples=["Ada"])
     chat_id: Key = Field(description="The platform's id of the channel or chat.")

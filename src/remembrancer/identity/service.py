@@ -18,8 +18,9 @@ from remembrancer.identity.schemas import LinkResult, Merge, MergeCounts, Platfo
 from remembrancer.paging import Items
 from remembrancer.user_names import AnyUser
 from remembrancer.users import repository as users
-from remembrancer.users.schemas import PlatformLink
+from remembrancer.users.schemas import NewLink, PlatformLink
 from remembrancer.users.service import with_links
+from remembrancer.validation import validate
 
 
 @retries_deadlocks
@@ -55,6 +56,7 @@ class Identity:
         If another user has it, that user is merged into this one in the same transaction, and the
         result has the id to undo the merge.
         """
+        validate(NewLink, **link.model_dump())
         async with self._for_staff(actor, user_id) as (connection, actor, [user_id]):
             row = await users.get(connection, user_id)
             try:

@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from remembrancer.paging import Items
-from remembrancer.text import Key, Label
+from remembrancer.text import Key, Label, Platform
 from remembrancer.validation import Input, Update
 
 # Read from the file system once per process.
@@ -37,6 +37,12 @@ class PlatformLink(Input):
     platform_user_id: Key = Field(examples=["184405311681986560"])
 
 
+class NewLink(PlatformLink):
+    """An identity that is not stored yet. Older ones may have a platform of any name."""
+
+    platform: Platform
+
+
 class User(BaseModel):
     """A user, with the last-known name and time zone, and the platform links."""
 
@@ -57,7 +63,7 @@ class User(BaseModel):
 class ResolveUser(Input):
     """A speaker on a platform."""
 
-    platform: Key = Field(examples=["discord"])
+    platform: Platform = Field(examples=["discord"])
     platform_user_id: Key = Field(examples=["184405311681986560"])
     display_name: Label = Field(examples=["Ada"])
     time_zone: TimeZone | None = Field(default=None, examples=["Europe/London"])

@@ -20,7 +20,7 @@ from remembrancer.importers.options import Options
 from remembrancer.importers.parse import Notes, in_years, invalid, validated
 from remembrancer.importers.spool import Spool
 from remembrancer.importers.tally import Tally
-from remembrancer.text import Key, Label, OptionalLabel, Statement
+from remembrancer.text import Key, Label, OptionalLabel, Platform, Statement
 from remembrancer.validation import Input
 
 
@@ -44,7 +44,7 @@ class JsonMessage(Input):
     sent_at: Annotated[datetime | None, BeforeValidator(_with_zone)] = None
     message_id: Key | None = None
     conversation: Key | None = None
-    platform: Key | None = None
+    platform: Platform | None = None
 
     def turn(self) -> Turn:
         is_person = self.role is MessageRole.USER
@@ -61,7 +61,7 @@ class JsonMessage(Input):
 class JsonConversation(Input):
     messages: list[dict[str, Any]] = Field(min_length=1)
     conversation: Key | None = None
-    platform: Key | None = None
+    platform: Platform | None = None
     title: OptionalLabel = ""
 
 
