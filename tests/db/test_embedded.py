@@ -131,6 +131,18 @@ def open_dir() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+def test_a_directory_that_cannot_be_made_says_what_to_do(tmp_path: Path) -> None:
+    """A file in its place, or a place that takes none."""
+    (tmp_path / "file.py").touch()
+    for place, reason in (
+        (tmp_path / "file.py", "is a file, not a directory; name another as data_dir"),
+        (tmp_path / "file.py" / "x", "cannot be made: not a directory; name another as data_dir"),
+        (Path("/proc/x"), "cannot be made: no such file or directory; name another as data_dir"),
+    ):
+        with pytest.raises(DatabaseSetupError, match=reason):
+            EmbeddedPostgres(place).start()
+
+
 def test_a_restart_keeps_the_data(tmp_path: Path) -> None:
     """What was committed before a stop is there after the next start."""
     server = make(tmp_path / "new" / "data")

@@ -96,6 +96,11 @@ def _owner(url: str) -> Iterator[Engine]:
             advice = "; set database_owner_url to the address of the tables' owner"
         elif APP_ROLE in reason:
             advice = f"; let {APP_ROLE} log in with the password of database_url (see Deploy)"
+        elif isinstance(cause, psycopg.OperationalError):
+            advice = (
+                "; see whether Postgres runs there, and whether host, port, user and password are "
+                "right in database_url and database_owner_url"
+            )
         raise DatabaseSetupError(f"the database cannot be set up: {reason}{advice}") from error
     finally:
         engine.dispose()

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 import psycopg
 
@@ -134,7 +134,7 @@ class EmbeddedPostgres:
 
     def _start(self, deadline: float) -> str:
         began = time.monotonic()
-        self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_directory()
         lock = lock_or_share(self._data_dir, DATABASE)
         if isinstance(lock, str):
             logger.info("sharing the running server")
@@ -209,6 +209,20 @@ class EmbeddedPostgres:
         program = str(binaries / "bin" / "postgres")
         return [program, "-D", cluster.data_argument(self._cluster, account), *options]
 
+    def _make_directory(self) -> None:
+        try:
+            self._data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except PermissionError:
+            raise
+        except FileExistsError as error:
+            reason = f"{self._data_dir} is a file, not a directory"
+            raise DatabaseSetupError(f"{reason}; {_OTHER_DIRECTORY}") from error
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise DatabaseSetupError(
+                f"the directory {self._data_dir} cannot be made: {reason}; {_OTHER_DIRECTORY}"
+            ) from error
+
     def _start_error(self, error: Exception) -> DatabaseSetupError:
         advice = (
             " If another user made the directory, run as that user, choose another data "
@@ -218,6 +232,9 @@ class EmbeddedPostgres:
             f"The database in {self._data_dir} cannot be started by {user_name()}: {error}."
             f"{advice if isinstance(error, PermissionError) else ''}"
         )
+
+
+_OTHER_DIRECTORY: Final = "name another as data_dir (--data-dir, REMEMBRANCER_DATA_DIR)"
 
 
 def _ensure_database(admin_url: str) -> None:
