@@ -7,6 +7,7 @@ from itertools import pairwise
 from uuid import UUID, uuid4
 
 import pytest
+from babel import Locale
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from remembrancer.extraction.schemas import Chunk
 from remembrancer.lookup import rules
 from remembrancer.lookup.rows import DayRow, EdgeRow
 from remembrancer.lookup.schemas import Span
-from remembrancer.web import labels, pages
+from remembrancer.web import labels, languages, pages
 from remembrancer.web.charts import HEIGHT, bars, columns
 from remembrancer.web.conversations import sections
 from remembrancer.web.diff import word_changes
@@ -167,3 +168,23 @@ def test_words_for_errors_are_sentences() -> None:
     assert labels.sentence("Try again.") == "Try again."
     assert labels.sentence("") == ""
     assert labels.shortened("a\n b  c", 4) == "a b…"
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("in private", "on discord", "by an agent", "on the command line")),
+        ("de", ("unter vier Augen", "auf discord", "durch einen Agenten", "auf der Kommandozeile")),
+    ],
+)
+def test_a_private_chat_is_no_platform_and_a_tool_is_an_agent(
+    language: str, words: tuple[str, ...]
+) -> None:
+    """Names of ours, such as `private` and `tool`, are no words for people."""
+    spoken = languages.Language(Locale.parse(language), languages.texts(language))
+    token = languages._current.set(spoken)
+    try:
+        told = (labels.on("private"), labels.on("discord"), labels.by("tool"), labels.by("cli"))
+    finally:
+        languages._current.reset(token)
+    assert told == words

@@ -115,6 +115,8 @@ EXPORT_FORMATS: Final = {
     "json": lazy("Export as JSON"),
     "json-ld": lazy("Export as JSON-LD"),
 }
+PRIVATE_CHATS: Final = "private"
+"""The platform of the chats that a bot's memory opens for each user."""
 OWN_PLATFORM: Final = "pages"
 """The platform of people who were added here, on none of their own. It is not shown."""
 PARTS: Final = {
@@ -304,6 +306,11 @@ _BY: Final = {
     "api": lazy("by a program"),
     "review": lazy("in a review"),
     "extraction": lazy("from a conversation"),
+    "tool": lazy("by an agent"),
+    "chat": lazy("in a chat"),
+    "cli": lazy("on the command line"),
+    "import": lazy("by an import"),
+    "sample": lazy("with the sample"),
 }
 
 WAYS: Final = {
@@ -459,6 +466,15 @@ def script_texts() -> dict[str, str]:
 
 def by(source: str) -> str:
     return str(_BY.get(source)) if source in _BY else gettext("by %(source)s", source=source)
+
+
+def on(platform: str) -> str:
+    """Say where a conversation was; a private one of a bot is on no platform."""
+    return (
+        gettext("in private")
+        if platform == PRIVATE_CHATS
+        else gettext("on %(platform)s", platform=platform)
+    )
 
 
 def source(config: AgentMemoryConfig) -> str:
