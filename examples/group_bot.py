@@ -1,6 +1,6 @@
 """A bot for a group, over REST alone, with /memory. Any language can do the same.
 
-    pip install httpx
+    pip install httpx2
     export REMEMBRANCER_KEY=…   # remembrancer keys create "group bot"
     export OPENAI_API_KEY=…     # or OPENAI_BASE_URL of a local model
     python examples/group_bot.py
@@ -12,12 +12,12 @@ import os
 import sys
 from typing import Any
 
-import httpx
+import httpx2
 
 
-def client(url: str, key: str) -> httpx.Client:
+def client(url: str, key: str) -> httpx2.Client:
     """Return a client that sends a key with every request."""
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120)
+    return httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120)
 
 
 memory = client(
@@ -28,7 +28,7 @@ model = client(
 )
 
 
-def post(server: httpx.Client, path: str, **body: Any) -> Any:
+def post(server: httpx2.Client, path: str, **body: Any) -> Any:
     """Send a request and return its answer."""
     answer = server.post(path, json=body)
     if answer.is_error:

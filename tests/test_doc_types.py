@@ -45,6 +45,19 @@ def test_case_55_what_is_shown_passes_strict_types_without_a_plugin(tmp_path: Pa
     assert (status, errors) == (0, ""), output
 
 
+def test_case_55_the_page_of_the_library_is_one_program(tmp_path: Path) -> None:
+    """Its examples go on inside the first one's `async with`, so no name has two types."""
+    first, *rest = fences(ROOT / "docs" / "python.md", "python")
+    opened, start = first.split("\n\n\nasyncio.run")
+    pieces = [textwrap.indent(code, "        ") for code in rest if not is_program(code)]
+    whole = tmp_path / "whole.py"
+    whole.write_text(f"{opened}\n" + "\n".join(pieces) + f"\n\nasyncio.run{start}", "utf-8")
+    cache = os.environ.get("MYPY_CACHE_DIR") or ROOT / ".mypy_cache" / "docs"
+    options = ["--strict", "--config-file=", f"--cache-dir={cache}"]
+    output, errors, status = api.run([*options, str(whole)])
+    assert (status, errors) == (0, ""), output
+
+
 def test_case_55_what_is_shown_passes_pyright(tmp_path: Path) -> None:
     """With its own defaults."""
     shown = [*modules(tmp_path), *map(str, sorted((ROOT / "examples").glob("*.py")))]

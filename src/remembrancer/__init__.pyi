@@ -58,6 +58,7 @@ from .errors import NotFound as NotFound
 from .errors import PreconditionFailed as PreconditionFailed
 from .errors import RemembrancerError as RemembrancerError
 from .errors import SimilarMemoryExists as SimilarMemoryExists
+from .errors import TooManyRequests as TooManyRequests
 from .errors import Unauthenticated as Unauthenticated
 from .errors import Unavailable as Unavailable
 from .errors import VersionConflict as VersionConflict
@@ -69,6 +70,7 @@ from .identity.schemas import LinkResult as LinkResult
 from .identity.schemas import Merge as Merge
 from .identity.schemas import MergeCounts as MergeCounts
 from .identity.schemas import PlatformLinkDetail as PlatformLinkDetail
+from .keys.schemas import KeyCreate as KeyCreate
 from .memories.batch_schemas import ForgetManyResult as ForgetManyResult
 from .memories.batch_schemas import ForgetUndoResult as ForgetUndoResult
 from .memories.schemas import AssociationCreate as AssociationCreate
@@ -140,3 +142,4 @@ from .users.schemas import UserOverview as UserOverview
 from .users.schemas import UserOverviewPage as UserOverviewPage
 from .users.schemas import UserUpdate as UserUpdate
 from .version import __version__ as __version__
+from .workspaces.schemas import WorkspaceLimits as WorkspaceLimits
