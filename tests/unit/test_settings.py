@@ -82,6 +82,10 @@ def test_paths_are_seen_from_the_directory_of_the_file(here: Path) -> None:
             '[workspaces.servers.two]\nurll = "x"',
             "workspaces.servers.two.urll is not a setting; did you mean workspaces.servers.two.url",
         ),
+        (
+            '[workspaces.servers.main]\nurl = "x"',
+            "workspaces.servers: main is the server of database_url; choose another name",
+        ),
         ("zzzzzz = 1", "zzzzzz is not a setting; leave it out"),
         ('settings = "other.toml"', "settings is not a setting; "),
         ("server = 5", "server: "),
