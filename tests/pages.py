@@ -232,8 +232,9 @@ async def vandalised(memory: Remembrancer) -> World:
         await memory.conversations.append(
             ada, talk.id, [MessageCreate(content=text, role="user", sender_name=text[:80])]
         )
+        platform = "".join(text.split())
         await memory.users.resolve(
-            as_actor(), ResolveUser(platform=text, platform_user_id=text, display_name=text)
+            as_actor(), ResolveUser(platform=platform, platform_user_id=text, display_name=text)
         )
     return world
 

@@ -105,9 +105,9 @@ Key = Annotated[str, StringConstraints(max_length=255), AfterValidator(_exact_li
 
 
 def check_platform(value: str) -> str:
-    """Raise ``ValueError`` for what no platform is called: `platform:id` would not name it."""
-    if ":" in value or any(character.isspace() for character in value):
-        raise ValueError("must have no blank and no colon, such as discord")
+    """Raise ``ValueError`` for what no platform is called."""
+    if any(character.isspace() for character in value):
+        raise ValueError("must have no blank, such as discord")
     return value
 
 
