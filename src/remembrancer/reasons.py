@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 NO_ID: Final = "must be an id such as 0199f7a2-…, a UUID"
 _NO_AGENT: Final = (
-    "must be the id of an agent, a UUID: GET /api/agents and `remembrancer agents list` have them"
+    "must be an id of an agent, a UUID: GET /api/agents and `remembrancer agents list` have them"
 )
 _AGENTS: Final = {"agent", "agent_id", "agent_ids", "actor_agent_id", "kept_for"}
 _TIME: Final = "must be a time with its zone, such as 2027-02-01T09:00:00Z"

@@ -37,7 +37,7 @@ class Sample(BaseModel):
         ("at", "2027-02-01", TIME),
         ("at", "2027-02-01T09:00:00", TIME),
         ("day", "01.02.2027", "must be a day such as 2027-02-01"),
-        ("agent_id", "Helper", "must be the id of an agent, a UUID: GET /api/agents and "),
+        ("agent_id", "Helper", "must be an id of an agent, a UUID: GET /api/agents and "),
         ("space_id", "Gran", "must be an id such as 0199f7a2-"),
         ("inner", 3, "must be an object"),
         ("values", 3, "must be an object"),

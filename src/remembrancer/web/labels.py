@@ -439,7 +439,6 @@ RETENTION: Final[Mapping[What, str]] = {
 
 _PLAIN: Final = {
     "must be an id": lazy("is not an id"),
-    "must be the id of an agent": lazy("is not an id"),
     "is required": lazy("is needed"),
     "hybrid mode needs a query": lazy("is needed"),
     "does not name its exporter": lazy("does not say who exported it"),
