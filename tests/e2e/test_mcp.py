@@ -293,7 +293,7 @@ BAD_ARGUMENTS: list[tuple[str, Json, str, str]] = [
     ("add_to_memory", {"content": "x"}, "category", "required"),
     ("add_to_memory", {"content": " ", "category": "other"}, "content", "must not be empty"),
     ("add_to_memory", {"content": "x" * 30_000, "category": "other"}, "content", "at most"),
-    ("add_to_memory", {"content": "x", "category": "zzz"}, "category", "should be"),
+    ("add_to_memory", {"content": "x", "category": "zzz"}, "category", "must be"),
     ("add_to_memory", {"content": 3, "category": "other"}, "content", "string"),
     ("add_to_memory", {"content": "x\ud800", "category": "other"}, "content", ""),
     ("add_to_memory", {"content": "a\x00b", "category": "other"}, "content", ""),
@@ -301,7 +301,7 @@ BAD_ARGUMENTS: list[tuple[str, Json, str, str]] = [
     ("memory_recall", {"query": "x", "secret": "hush"}, "secret", "not an argument"),
     ("memory_recall", {"mode": "hybrid"}, "query", "needs a query"),
     ("update_memory", {"memory_id": "nope", "content": "x"}, "memory_id", "8 letters"),
-    ("manage_user_memory", {"operation": "explode"}, "operation", "should be"),
+    ("manage_user_memory", {"operation": "explode"}, "operation", "must be"),
     ("manage_user_memory", {"operation": "add_fact"}, "content", "required for"),
     ("manage_user_memory", {"operation": "get_memory", "page": 0}, "page", "greater than"),
 ]
