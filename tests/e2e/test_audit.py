@@ -214,7 +214,8 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
     await memory.memories.remember(as_actor(ada), waiting)
     home = PlaceCreate(place_id="home", place_name="Home")
     await memory.places.add(as_actor(ada), home)
-    talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id))
+    room = {"platform": "discord", "platform_conversation_id": "tea-room"}
+    talk = await memory.conversations.open(me, ConversationCreate(agent_id=agent.id, **room))
     said = [MessageCreate(content=f"Message {n}.") for n in range(50)]
     await memory.conversations.append(me, talk.id, said)
     await memory.conversations.summarize(me, talk.id)
@@ -229,7 +230,7 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
         "conversation_id": talk.id,
         "place_id": home.place_id,
     }
-    asked = {"platform": "discord", "platform_user_id": "Ada-1", "q": "bees"}
+    asked = {**room, "platform_user_id": "Ada-1", "q": "bees"}
     described = (await api.client.get("/openapi.json")).json()["paths"]
     read = [path for path in described if "get" in described[path] and path not in OF_NOBODY]
     for path in read:
@@ -237,6 +238,8 @@ async def test_whatever_an_admin_reads_of_somebody_is_noted_before_the_answer(
         query = {name: asked[name] for name in asked.keys() & known}
         if "user_id" in known and "{user_id}" not in path:
             query["user_id"] = str(ada.id)
+        if "platform_conversation_id" in query:
+            query["agent_id"] = str(agent.id)
         rows("DELETE FROM audit_log")
         answer = await api.client.get(path.format(**ids), params=query, headers=api.admin)
         assert answer.status_code == 200, (path, answer.text)

@@ -295,7 +295,11 @@ async def test_what_is_named_of_another_workspace_is_answered_like_what_is_not_t
         "mine": (await tenant.remember("Mallory sings.", user=mallory)).memory.id,
         "ours": str((await tenant.spaces.create(as_actor(mallory), name="Ours")).id),
     }
-    ids = rest.ids | {"platform_message": "platform:tea-1", "ada": "discord:Ada-1"}
+    ids = rest.ids | {
+        "platform_message": "platform:tea-1",
+        "platform_chat": "tea-room-1",
+        "ada": "discord:Ada-1",
+    }
     differing: dict[str, Any] = {}
     for method, path, body in NAMED:
         [name] = re.findall(r"<(\w+)>", f"{path} {body}")

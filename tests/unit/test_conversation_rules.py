@@ -94,15 +94,6 @@ def test_messages_are_checked_one_by_one() -> None:
         assert refused.value.field == field
 
 
-@pytest.mark.parametrize("content", ["", " ", "\n\u200b"])
-def test_a_message_without_text_needs_something_else(content: str) -> None:
-    """A picture's message has metadata or the id of its platform; else it is a mistake."""
-    with pytest.raises(InvalidInput, match="content: must not be empty"):
-        validate(MessageCreate, content=content)
-    assert validate(MessageCreate, content=content, metadata={"picture": "cat.jpg"}).metadata
-    assert validate(MessageCreate, content=content, platform_message_id="7").platform_message_id
-
-
 @pytest.mark.parametrize("platform", ["bad platform", "dis\u00a0cord"])
 def test_a_platform_has_no_blank(platform: str) -> None:
     """It is a mistake: no platform is called so."""

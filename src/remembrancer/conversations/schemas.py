@@ -18,7 +18,7 @@ from pydantic import (
 
 from remembrancer.access import Visibility
 from remembrancer.guard.schemas import GuardFinding
-from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Platform, Text, is_blank
+from remembrancer.text import Instant, Key, Label, Metadata, OptionalLabel, Platform, Text
 from remembrancer.user_names import UserRef
 from remembrancer.validation import Input
 
@@ -153,16 +153,6 @@ class MessageCreate(Input):
         "message: nothing is appended, and other content edits it.",
     )
     metadata: Metadata = {}
-
-    @model_validator(mode="after")
-    def _says_something(self) -> "MessageCreate":
-        # A picture has no text, and an edit on a platform may leave none.
-        if is_blank(self.content) and not self.metadata and self.platform_message_id is None:
-            raise ValueError(
-                "content: must not be empty; a message without text needs metadata, such as that "
-                "of its picture, or a platform_message_id"
-            )
-        return self
 
 
 class MessageEdit(Input):
