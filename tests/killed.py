@@ -179,7 +179,10 @@ class Running:
     def stop(self) -> list[float]:
         """Tell server and worker to stop; return the seconds that each took."""
         took = []
-        while not _is_stoppable(self.worker.pid):
+        while self.worker.poll() is not None or not _is_stoppable(self.worker.pid):
+            if self.worker.poll() is not None:
+                # It began while Postgres was away. Whoever keeps a worker starts it again.
+                self.worker = self.start_worker()
             time.sleep(0.05)
         for process in (self.server, self.worker):
             began = time.monotonic()
