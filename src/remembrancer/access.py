@@ -289,6 +289,17 @@ def is_told(item: Placement, space_id: UUID | None) -> bool:
     return item.space_id in {None, space_id}
 
 
+def is_summary_told_to_group(
+    visibility: Visibility, conversation_id: UUID | None, group_id: UUID | None
+) -> bool:
+    """Return whether a summary of a conversation is told in a group, which is a conversation too.
+
+    A summary has words of all who were there, and the readers of another group may not have been.
+    What a space shares is for all of its members.
+    """
+    return conversation_id == group_id or visibility is Visibility.SHARED
+
+
 def may_change(actor: Actor, owner_id: UUID) -> bool:
     """Return whether ``actor`` may edit, share or delete memories of ``owner_id``.
 

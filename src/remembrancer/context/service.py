@@ -9,7 +9,12 @@ from typing import Final
 from uuid import UUID
 
 from remembrancer import tokens
-from remembrancer.access import Actor, EffectiveScope, Visibility, may_take_part
+from remembrancer.access import (
+    Actor,
+    EffectiveScope,
+    is_summary_told_to_group,
+    may_take_part,
+)
 from remembrancer.analysis import is_acknowledgement
 from remembrancer.backend import Backend
 from remembrancer.context import repository
@@ -65,7 +70,7 @@ class _Sources:
 
     @property
     def group(self) -> bool:
-        return len(self.reader.participants or ()) > 1
+        return _is_group(self.reader)
 
     @property
     def time_zone(self) -> str:
@@ -189,12 +194,14 @@ class Contexts:
         prompt = Prompt(query.conversation_id, query.window)
         result = await self._recall.find(actor, self._recall_query(query), statements, prompt)
         [reader], frozen, candidates, changes, speaker, *recent = result.answers
-        is_group = len(reader.participants or ()) > 1
+        hits = result.hits
+        if _is_group(reader):
+            hits = _told_to_group(hits, query.conversation_id)
         return _Sources(
             query=query,
             actor=result.actor,
             scope=result.scope,
-            hits=_of_this_group(result.hits, query) if is_group else result.hits,
+            hits=hits,
             now=query.as_of or datetime.now(UTC),
             reader=reader,
             frozen=frozen,
@@ -355,17 +362,17 @@ class Contexts:
         return _DynamicBlock(block, hits, [(owners.get(i, sources.actor.user_id), i) for i in ids])
 
 
-def _of_this_group(hits: Sequence[Hit], query: ContextQuery) -> Sequence[Hit]:
-    """Leave out summaries of other talks: they have words of people whom this group did not hear.
+def _is_group(reader: ReaderRow) -> bool:
+    return len(reader.participants or ()) > 1
 
-    What a space shares is for its talks alone, in which all may read it.
-    """
+
+def _told_to_group(hits: Sequence[Hit], group_id: UUID | None) -> Sequence[Hit]:
+    """Leave out summaries of talks that the readers of a group may not have heard."""
     return [
         hit
         for hit in hits
         if hit.type != "chunk"
-        or hit.conversation_id == query.conversation_id
-        or hit.visibility == Visibility.SHARED
+        or is_summary_told_to_group(hit.visibility, hit.conversation_id, group_id)
     ]
 
 
